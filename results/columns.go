@@ -18,4 +18,6 @@ type FileColumn struct {
 	Help string     `json:"help"`
 	// Few says that many rows share a text: Parquet then keeps each once.
 	Few bool `json:"-"`
+	// Like is a column that usually says the same; "": none does.
+	Like string `json:"-"`
 }

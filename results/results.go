@@ -470,6 +470,8 @@ type Section struct {
 	Methods []string `json:"methods,omitempty"`
 	// Headline names what a report begins with, of the tables of all sections of the study.
 	Headline []Headline `json:"-"`
+	// First says that its first table and its notes stand where a report begins, and not again below.
+	First bool `json:"-"`
 }
 
 // Doubt is what a warning may do to a conclusion.

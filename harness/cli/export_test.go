@@ -69,7 +69,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 	}
 	rows := func(kind string) (out []map[string]any) {
 		t.Helper()
-		for line := range strings.Lines(do("export", "-c", file, "--rows", kind, "--format", "jsonl", store)) {
+		for line := range strings.Lines(do("export", "-c", file, "--rows", kind, "--format", "jsonl", "--columns", "all", store)) {
 			var row map[string]any
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatal(err)
@@ -187,7 +187,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 	var page []string
 	for _, kind := range []string{"trials", "judgments", "attempts", "samples"} {
 		var cols []results.FileColumn
-		if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--rows", kind, store)), &cols); err != nil {
+		if err := json.Unmarshal([]byte(do("export", "--describe", "--json", "--rows", kind, store)), &cols); err != nil {
 			t.Fatal(err)
 		}
 		page = []string{"| column | kind | unit | what it is |", "|---|---|---|---|"}
@@ -200,7 +200,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 		inDocs(t, "export.md", page)
 	}
 	var cols []results.FileColumn
-	if err := json.Unmarshal([]byte(do("export", "--columns", "--json", "--images", filepath.Join(t.TempDir(), "none"), store)), &cols); err != nil {
+	if err := json.Unmarshal([]byte(do("export", "--describe", "--json", "--images", filepath.Join(t.TempDir(), "none"), store)), &cols); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cols {

@@ -17,7 +17,7 @@ func examplesOf() map[string][]string {
 		"agree":           {"assay agree --ratings anna.csv --ratings ben.csv .assay/phantom-tour.sqlite"},
 		"cost":            {"assay cost", "assay cost -c bench.yaml"},
 		"view":            {"assay view", "assay view .assay/phantom-tour.sqlite"},
-		"export":          {"assay export --out trials.csv", "assay export --columns"},
+		"export":          {"assay export --out trials.csv", "assay export --describe"},
 		"doctor":          {"assay doctor -c mine.yaml"},
 		"show":            {"assay show", "assay show --item ITEM --out look"},
 		"prompts list":    {"assay prompts list"},

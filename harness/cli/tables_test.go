@@ -166,7 +166,7 @@ func TestEveryTableIsTidy(t *testing.T) {
 		levels []string // parameter of each table's lines that name a level
 	}{
 		"default":   {string(bench), []string{"faithfulness-conditions: opacity, thickness_px", "faithfulness-levels: opacity, thickness_px", "diagnosis-which: without"}},
-		"load":      {swept, []string{"qa-main: in_flight", "qa-cost: in_flight", "headline: in_flight"}},
+		"load":      {swept, []string{"qa-judges: in_flight", "qa-cost: in_flight"}},
 		"perturbed": {perturbed, []string{"faithfulness-reasoning: opacity, thickness_px", "faithfulness-silent: opacity, thickness_px", "diagnosis-which: max_side_px, order, without"}},
 		"examples":  {fewShots, []string{"qa-main: shots", "qa-arms: shots", "headline: shots"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man r
 		man.Models = map[string]backends.Identity{}
 	}
 	man.Conditions = b.conditions(old)
-	if man.Planned, err = b.planned(p); err != nil {
+	if man.Planned, err = b.Planned(ctx, st, p); err != nil {
 		return man, err
 	}
 	// First: the former manifest says what the judges of unknown versions were.
@@ -149,9 +150,10 @@ func addOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-// planned counts the trials of the whole bench, whatever one call of run is
-// limited to, so that a report can tell whether a run is finished.
-func (b *Bench) planned(p *plan.Plan) ([]results.Planned, error) {
+// Planned counts the trials of the whole bench, whatever one call of run is
+// limited to, so that a report can tell whether a run is finished. Of models whose answers are
+// made elsewhere, these are the ones that were offered (plan.Offered).
+func (b *Bench) Planned(ctx context.Context, st plan.Outcomes, p *plan.Plan) ([]results.Planned, error) {
 	if b.whole != nil {
 		return b.whole, nil
 	}
@@ -161,14 +163,28 @@ func (b *Bench) planned(p *plan.Plan) ([]results.Planned, error) {
 			return nil, err
 		}
 	}
+	offered, elsewhere := *p, false
+	offered.Blocks = slices.Clone(p.Blocks)
+	for i, block := range offered.Blocks {
+		if !b.Config.Imported(block.Model) {
+			continue
+		}
+		var err error
+		if offered.Blocks[i], err = plan.Offered(ctx, st, block); err != nil {
+			return nil, err
+		}
+		elsewhere = true
+	}
 	var out []results.Planned
-	for _, c := range plan.Counts(p) {
+	for _, c := range plan.Counts(&offered) {
 		if n := len(out); n > 0 && out[n-1].Study == c.Study && out[n-1].Model == c.Model {
 			out[n-1].Trials += c.Trials
 			continue
 		}
 		out = append(out, results.Planned{Study: c.Study, Model: c.Model, Trials: c.Trials})
 	}
-	b.whole = out
+	if !elsewhere { // else it grows with what is imported
+		b.whole = out
+	}
 	return out, nil
 }

@@ -143,7 +143,7 @@ func scoreName(c score.Column) string {
 
 // scoreColumn documents a score; a text has no unit.
 func scoreColumn(c score.Column) results.FileColumn {
-	out := results.FileColumn{Name: scoreName(c), Kind: results.NumberColumn, Unit: c.Name.Unit, Help: c.Name.Help}
+	out := results.FileColumn{Name: scoreName(c), Kind: results.NumberColumn, Unit: c.Name.Unit, Help: c.Name.Help, Like: c.Name.Like}
 	if c.Name.Unit == "" {
 		out.Kind, out.Few = results.TextColumn, true
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/results"
@@ -45,6 +46,38 @@ func (t Table) Write(ctx context.Context, format, path string, out, notes io.Wri
 		return 0, errors.Join(err, os.Remove(f.Name()))
 	}
 	return rows, nil
+}
+
+// Used is the table without columns that have no value in any row, and without those that say
+// in every row what another says (results.FileColumn.Like). The rows are read once for it.
+func (t Table) Used(ctx context.Context) (Table, error) {
+	like := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		like[i] = slices.IndexFunc(t.Columns, func(o results.FileColumn) bool { return c.Like != "" && o.Name == c.Like })
+	}
+	used := make([]bool, len(t.Columns))
+	err := t.Rows(func(row []any) error {
+		for i, v := range row {
+			used[i] = used[i] || v != nil && (like[i] < 0 || v != row[like[i]])
+		}
+		return ctx.Err()
+	})
+	var at []int
+	var cols []results.FileColumn
+	for i, c := range t.Columns {
+		if used[i] {
+			at, cols = append(at, i), append(cols, c)
+		}
+	}
+	return Table{cols, func(visit func(row []any) error) error {
+		few := make([]any, len(at))
+		return t.Rows(func(row []any) error {
+			for i, from := range at {
+				few[i] = row[from]
+			}
+			return visit(few)
+		})
+	}}, err
 }
 
 func (t Table) write(ctx context.Context, format string, w, notes io.Writer) (n int, err error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 
 	"assay/results"
@@ -137,9 +138,42 @@ func (r StoredRules) read(ctx context.Context, st Outcomes, b Block, place map[r
 	return out, nil
 }
 
+// CellOf is a trial's arm, condition and repeat, of every item.
+func CellOf(k results.Key) results.Key {
+	k.Item = ""
+	return k
+}
+
+// Offered is a block of a model whose answers are made elsewhere, without the arms, conditions and repeats
+// that nothing is stored of: nobody has them. A study of which nothing is stored at all stays whole.
+func Offered(ctx context.Context, st Outcomes, b Block) (Block, error) {
+	has := map[results.Key]bool{} // of cells
+	begun := map[string]bool{}    // studies that were looked at; true: something is stored of them
+	for _, t := range b.Trials {
+		if _, looked := begun[t.Key.Study]; looked {
+			continue
+		}
+		begun[t.Key.Study] = false
+		for o, err := range st.OutcomesOf(ctx, t.Key.Study, b.Model) {
+			if err != nil {
+				return b, fmt.Errorf("read what is stored: %w", err)
+			}
+			has[CellOf(o.Key)], begun[t.Key.Study] = true, true
+		}
+	}
+	b.Trials = slices.DeleteFunc(slices.Clone(b.Trials), func(t Trial) bool { return begun[t.Key.Study] && !has[CellOf(t.Key)] })
+	return b, nil
+}
+
 // Imported counts the trials of models whose answers are made elsewhere, stored and
-// not, with a warning for each model that lacks some.
+// not of those that were offered, with a warning for each model that lacks some.
 func Imported(ctx context.Context, st Outcomes, blocks []Block) (stored, left int, warnings []string, err error) {
+	blocks = slices.Clone(blocks)
+	for i, b := range blocks {
+		if blocks[i], err = Offered(ctx, st, b); err != nil {
+			return 0, 0, nil, err
+		}
+	}
 	found, err := Compare(ctx, st, blocks, StoredRules{Mark: func(results.KeyedOutcome) Mark { return 0 }, Proves: func(results.KeyedOutcome) bool { return false }})
 	for i, b := range found {
 		n := 0

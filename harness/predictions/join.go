@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ type Joined struct {
 	Answers   int
 	Failures  int
 	Unplanned int // rows of items, arms or conditions that bench.yaml does not plan
-	Missing   int // planned trials of the model and study that no row is of
+	Missing   int // planned trials of the arms, conditions and repeats of the rows that no row is of
 }
 
 // Join finds the planned trial of each row. A row of no item, a second row of a trial,
@@ -90,7 +91,7 @@ func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset)
 		}
 		if k.Arm == "" {
 			if len(arms) != 1 {
-				say(0, "--arm, because study "+t.Study+" has several", "none")
+				say(0, "--arm "+strings.Join(slices.Sorted(maps.Keys(arms)), ", or ")+": study "+t.Study+" has several, and neither the file nor --arm names one", "none")
 				return out, bad
 			}
 			for k.Arm = range arms {
@@ -115,7 +116,16 @@ func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset)
 		}
 		out.Trials = append(out.Trials, results.Trial{Key: k, Attempts: []results.Attempt{a}})
 	}
-	out.Missing = len(planned) - len(first)
+	answered := map[results.Key]bool{}
+	for k := range first {
+		answered[plan.CellOf(k)] = true
+	}
+	for k := range planned {
+		if answered[plan.CellOf(k)] {
+			out.Missing++
+		}
+	}
+	out.Missing -= len(first)
 	return out, bad
 }
 

@@ -150,7 +150,7 @@ func TestJoinFindsTrials(t *testing.T) {
 	if j, bad = predictions.Join("f", wrong[1:2], predictions.Target{Study: "cot", Model: "gpt", AnyGold: true}, planned("direct"), set()); len(bad) > 0 || j.Answers != 1 {
 		t.Errorf("%+v, %v", j, bad)
 	}
-	if _, bad = predictions.Join("f", wrong[2:], predictions.Target{Study: "cot", Model: "gpt"}, planned("direct", "cot"), set()); len(bad) != 1 || !strings.Contains(bad[0].Error(), "--arm, because study cot has several") {
+	if _, bad = predictions.Join("f", wrong[2:], predictions.Target{Study: "cot", Model: "gpt"}, planned("direct", "cot"), set()); len(bad) != 1 || !strings.Contains(bad[0].Error(), "expected --arm cot, or direct: study cot has several") {
 		t.Errorf("%v", bad)
 	}
 	left := set()

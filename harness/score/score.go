@@ -40,6 +40,8 @@ type Name struct {
 	// Rubric whose judges each give the score, beside one of all together where there
 	// is one; "": it is of no judge.
 	Rubric string
+	// Like is a score that usually says the same; "": none does.
+	Like string
 }
 
 // Value is what a trial scored: a Number, or a Text, or why there is neither. A

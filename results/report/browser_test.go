@@ -77,6 +77,23 @@ func hostileReport(t *testing.T) string {
 	return path
 }
 
+// oneColumn is a report whose first table has one column of numbers.
+func oneColumn(t *testing.T) string {
+	t.Helper()
+	section := results.Section{Study: "one", Name: "one", Title: "Questions and answers (qa)", Headline: []results.Headline{{Table: "one-main", Column: "accuracy", Main: true}},
+		Tables: []results.Table{{Name: "one-main", Title: "Accuracy", Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: "accuracy", Title: "Accuracy", Unit: "%"}},
+			Rows: [][]results.Cell{{{Text: "a"}, {Estimate: &results.Estimate{Value: new(50.), N: 4}}}}}}}
+	var b bytes.Buffer
+	if err := HTML(&b, []results.Section{section}, Meta{Title: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "one.html")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestInABrowser opens pages at three widths, light and dark, and in print: no
 // text runs, nothing is fetched or refused, nothing overflows, and what a person
 // needs who does not see the page is there.
@@ -105,6 +122,17 @@ func TestInABrowser(t *testing.T) {
 const e = document.querySelector(s), r = e.getBoundingClientRect(); return r.top + part * r.height > innerHeight || e.scrollWidth > e.clientWidth; }).map(([s]) => s)`)
 		if len(below) > 0 {
 			t.Errorf("%v: the first screen does not hold %v", l, below)
+		}
+	}
+	// Nor is the table cut at the width of a small desk, and a table of one column is no wider than what is in it.
+	b.Look(browser.Look{Width: 1024, Height: 768, Scheme: "light"})
+	for what, path := range map[string]string{"default": path, "one column": oneColumn(t)} {
+		b.Open("file://" + path)
+		if cut := browser.Eval[int](b, "(e => e.scrollWidth - e.clientWidth)(document.querySelector('#answer .wide'))"); cut > 0 {
+			t.Errorf("%s: %d px of the first table are cut at 1,024 px", what, cut)
+		}
+		if wider := browser.Eval[int](b, "(e => { const w = e.offsetWidth; e.style.width = 'auto'; return w - e.offsetWidth })(document.querySelector('#answer table'))"); wider > 0 {
+			t.Errorf("%s: the first table is %d px wider than what is in it", what, wider)
 		}
 	}
 	// Everything at once, and how much paper it takes.

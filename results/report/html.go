@@ -77,8 +77,8 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	digest := sha256.Sum256(css)
 	data := htmlPage{
 		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		Style:  template.CSS(css), Findings: htmlFound(sections),
+		Policy:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Style:    template.CSS(css),
 		Examples: htmlExamples(m),
 	}
 	data.Distrust, data.Besides = findings.Distrust(sections, m.Run)
@@ -88,6 +88,11 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.Unfinished(); s != "" {
 		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
 	}
+	answer := findings.Main(sections)
+	if answer != nil {
+		sections = findings.Below(sections)
+	}
+	data.Findings = htmlFound(sections)
 	for i, s := range sections {
 		out, err := newHTMLSection(s, m)
 		if err != nil {
@@ -99,8 +104,8 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 			data.Parts = append(data.Parts, htmlPart{htmlSection: out, Folded: s.Study == "" && i > 0})
 		}
 	}
-	if a := findings.Main(sections); a != nil {
-		if data.Answer, err = newHTMLAnswer(*a, m); err != nil {
+	if answer != nil {
+		if data.Answer, err = newHTMLAnswer(*answer, m); err != nil {
 			return err
 		}
 		all := slices.Concat(data.Distrust, data.Besides)
@@ -122,6 +127,7 @@ type htmlAnswer struct {
 	Says   []findings.Finding
 	Groups []findings.HeadlineGroup
 	Table  htmlTable
+	Whole  []htmlTable
 	Figure *htmlFigure // nil: nothing to draw
 	Worst  []findings.Finding
 	Others int // reasons for distrust that stand below
@@ -178,6 +184,9 @@ func newHTMLAnswer(a findings.Answer, m Meta) (*htmlAnswer, error) {
 		t.Rows = append(t.Rows, line)
 	}
 	out.Table = t
+	for _, t := range a.Whole {
+		out.Whole = append(out.Whole, newHTMLTable(t, m))
+	}
 	if a.Figure != nil {
 		f, err := newHTMLFigure(*a.Figure, m)
 		if err != nil {

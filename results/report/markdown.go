@@ -35,11 +35,14 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		for _, s := range a.Says {
 			fmt.Fprintf(&b, "- %s\n", begin(escape(s)))
 		}
-		markdownGrid(&b, newGrid(a.Table, m))
+		for _, t := range append([]results.Table{a.Table}, a.Whole...) {
+			markdownGrid(&b, newGrid(t, m))
+		}
 		if a.Figure != nil {
 			fmt.Fprintf(&b, "\n![%s](figures/%s.svg)\n", escape(visible(a.Figure.Alt)), a.Figure.Name)
 		}
 		b.WriteString("\n")
+		sections = findings.Below(sections)
 	}
 	list("Findings", findings.Of(sections))
 	first, rest := findings.Distrust(sections, m.Run)

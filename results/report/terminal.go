@@ -30,6 +30,11 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 		p.line("")
 		p.grid(newGrid(a.Table, m))
 		p.line("")
+		for _, t := range a.Whole {
+			p.grid(newGrid(t, m))
+			p.line("")
+		}
+		sections = findings.Below(sections)
 	}
 	p.wrap("", "", reading)
 	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, false, sections...)) {

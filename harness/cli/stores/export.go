@@ -16,6 +16,12 @@ import (
 	"assay/results/sqlite"
 )
 
+// What --columns takes.
+const (
+	columnsUsed = "used"
+	columnsAll  = "all"
+)
+
 // Export is the command export.
 func Export(in command.Streams) *cli.Command {
 	s := streams{in}
@@ -23,7 +29,7 @@ func Export(in command.Streams) *cli.Command {
 		Name:  "export",
 		Usage: "write trials with all their scores, judgments, requests or device samples as CSV, JSON Lines or Parquet",
 		Description: "One row for each trial, with every score, why it has none, times, tokens, energy and the answer; or, by --rows, one for each judgment, request or look at a device. " +
-			"--columns says what each column is, and its unit. Nothing is asked of any model.",
+			"Columns without any value are left out, unless --columns all is given. --describe says what each column is, and its unit. Nothing is asked of any model.",
 		ArgsUsage:   "[STORE.sqlite]",
 		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
@@ -31,7 +37,8 @@ func Export(in command.Streams) *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(export.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
 			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
-			&cli.BoolFlag{Name: "columns", Usage: "say what the columns are instead"},
+			&cli.StringFlag{Name: "columns", Value: columnsUsed, Usage: columnsUsed + ": those that have a value in some row and do not repeat another, or " + columnsAll},
+			&cli.BoolFlag{Name: "describe", Usage: "say what all columns are instead"},
 		},
 		Action: func(c *cli.Context) error {
 			format, err := export.FormatOf(c.String("format"), c.String("out"))
@@ -41,6 +48,9 @@ func Export(in command.Streams) *cli.Command {
 			path, err := command.StoreOf(c)
 			if err != nil {
 				return err
+			}
+			if of := c.String("columns"); of != columnsUsed && of != columnsAll {
+				return command.Usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
 			}
 			if !slices.Contains(export.Kinds(), c.String("rows")) {
 				return command.Usage("export: --rows: expected one of %s, found %q", strings.Join(export.Kinds(), ", "), c.String("rows"))
@@ -62,16 +72,26 @@ func Export(in command.Streams) *cli.Command {
 			switch {
 			case err != nil:
 				return command.Environment(err)
-			case c.Bool("columns") && c.Bool("json"):
+			case c.Bool("describe") && c.Bool("json"):
 				return s.JSON(table.Columns)
-			case c.Bool("columns"):
+			case c.Bool("describe"):
 				return terminal.Columns(s.Out, table.Columns)
 			case c.Bool("json"):
-				return command.Usage("export: --json goes with --columns; rows as JSON are --format jsonl")
+				return command.Usage("export: --json goes with --describe; rows as JSON are --format jsonl")
+			}
+			all := len(table.Columns)
+			if c.String("columns") == columnsUsed {
+				if table, err = table.Used(c.Context); err != nil {
+					return command.Environment(err)
+				}
 			}
 			n, err := table.Write(c.Context, format, c.String("out"), s.Out, s.Err)
 			if err == nil && c.String("out") != "-" {
-				_, err = fmt.Fprintf(s.Out, "wrote %d rows of %d columns to %s; assay export --columns says what they are\n", n, len(table.Columns), c.String("out"))
+				left := ""
+				if n := all - len(table.Columns); n > 0 {
+					left = fmt.Sprintf(" (%d that are empty or repeat another are left out; --columns all keeps them)", n)
+				}
+				_, err = fmt.Fprintf(s.Out, "wrote %d rows of %d columns to %s%s; assay export --describe says what they are\n", n, len(table.Columns), c.String("out"), left)
 			}
 			return command.Environment(err)
 		},
@@ -92,7 +112,7 @@ func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error)
 	if err != nil {
 		return b, command.Environment(err)
 	}
-	if dir != "" && !c.Bool("columns") {
+	if dir != "" && !c.Bool("describe") {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return b, command.Environment(err)
 		}
@@ -100,7 +120,7 @@ func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error)
 	if dir != "" {
 		b.Images = &export.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")}, command.Assemble)}
 	}
-	if c.Bool("columns") {
+	if c.Bool("describe") {
 		return b, nil
 	}
 	var why error

@@ -125,6 +125,12 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return command.Environment(err)
 	}
+	if man.Planned, err = b.Planned(c.Context, st, p); err == nil {
+		err = st.PutManifest(c.Context, man)
+	}
+	if err != nil {
+		return command.Environment(err)
+	}
 	said := struct {
 		Store     string `json:"store"`
 		File      string `json:"file"`
@@ -137,7 +143,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if c.Bool("json") {
 		return s.JSON(said)
 	}
-	_, err = fmt.Fprintf(s.Out, "%s: %d answers and %d failures of model %s in study %s, %d of them new in %s; %d rows are of no planned trial, %d planned trials have no row here\nassay run judges and reports them\n",
+	_, err = fmt.Fprintf(s.Out, "%s: %d answers and %d failures of model %s in study %s, %d of them new in %s; %d rows are of no planned trial, %d planned trials of the same arms, conditions and repeats have no row here\nassay run judges and reports them\n",
 		file, j.Answers, j.Failures, t.Model, t.Study, stored, b.Config.Store, j.Unplanned, j.Missing)
 	return command.Environment(err)
 }

@@ -121,7 +121,7 @@ func get(t testing.TB, address string) string {
 func rows(t *testing.T, dir string) (out []map[string]any) {
 	t.Helper()
 	var b, errs bytes.Buffer
-	if code := cli.Main(t.Context(), []string{"assay", "export", "--format", "jsonl", filepath.Join(dir, "tour.sqlite")}, strings.NewReader(""), &b, &errs); code != 0 {
+	if code := cli.Main(t.Context(), []string{"assay", "export", "--format", "jsonl", "--columns", "all", filepath.Join(dir, "tour.sqlite")}, strings.NewReader(""), &b, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	for line := range strings.Lines(b.String()) {

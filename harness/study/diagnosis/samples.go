@@ -38,6 +38,7 @@ func scoring() score.Rules {
 	add(scoreAccuracy, "1", score.Higher, accuracy.Name, "1: the answer is the gold option; one that cannot be read is not; of all judges the mean")
 	add(scoreNoAnswer, "1", score.Lower, accuracy.Name, "1: no answer was found, which counts as wrong")
 	add(scoreRight, "1", score.Higher, "", "1: right by most judges of the answer")
+	names[len(names)-1].Like = scoreAccuracy
 	add(scoreGain, "1", score.Higher, "", "accuracy less that of the same item and repeat from the images alone")
 	add(scoreChanged, "1", score.None, "", "1: another option than from the images alone, right or wrong; an answer that names none, or several, is left out")
 	add(scoreFlipped, "1", score.None, "", "1: right there and wrong from the images alone, or the other way round")

@@ -28,7 +28,8 @@ type level struct {
 	money    *results.Estimate // an answer
 	co2      *results.Estimate // g an answer; nil: emissions are not told
 	goodput  *results.Estimate // answers/s
-	knee     bool
+	// powerless says that money is that of GPU time alone: the energy that has a price is not known.
+	powerless bool
 }
 
 // line is a model's arm over the levels.
@@ -62,7 +63,7 @@ func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Sectio
 	s := results.Section{Name: b.Study + "-load", Title: "Load",
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
-		Tables: []results.Table{capacityTable(b.Study, lines, cur, cost.Limits(slo), b.Prices.Building())}}
+		Tables: capacityTables(b.Study, lines, cur, cost.Limits(slo), b.Prices.Building()), First: true}
 	s.Warnings = apart
 	for _, l := range lines {
 		s.Notes = append(s.Notes, l.words())
@@ -101,7 +102,6 @@ func lineOf(b cost.Basis, m *metric.Model, arm string, limited bool) (line, bool
 	}
 	if k, ok := load.Knee(rates); ok {
 		out.knee = k
-		out.levels[k].knee = true
 	}
 	return out, any
 }
@@ -153,10 +153,15 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 	for n := range devices {
 		held = float64(n)
 	}
-	l.money = load.Rate(all, "no prices are given, or a part that has a price is not known", func(s results.Stretch) (float64, float64, bool) {
-		m, ok := b.Prices.Money(new(s.Took.Seconds()*held), s.Joules)
+	price := b.Prices.Money
+	if l.powerless = b.Prices.NeedsEnergy() && slices.ContainsFunc(all, func(s results.Stretch) bool { return s.Joules == nil }); l.powerless {
+		price = func(gpuSeconds, _ *float64) (float64, bool) { return b.Prices.GPUMoney(gpuSeconds) }
+	}
+	l.money = load.Rate(all, "no price of a GPU-hour is given, or the number of GPUs changed", func(s results.Stretch) (float64, float64, bool) {
+		m, ok := price(new(s.Took.Seconds()*held), s.Joules)
 		return m, float64(s.Answers), ok && len(devices) < 2
 	})
+	l.powerless = l.powerless && l.money.Value != nil
 	if _, told := b.Prices.Cost.Grams(0); told {
 		l.co2 = load.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
 			if s.Joules == nil {
@@ -204,52 +209,71 @@ func ttftOf(l *level, quantile int) *results.Estimate {
 	return l.arm.Times.TTFT[quantile]
 }
 
-func capacityTable(name string, lines []line, currency, limits string, building []string) results.Table {
-	s := func(name, title string) results.Column {
-		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3}
+// capacityTables are what a sweep found, and how its levels were kept.
+func capacityTables(name string, lines []line, currency, limits string, building []string) []results.Table {
+	keys := []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("in_flight", "In flight")}
+	s := func(name, title, help string) results.Column {
+		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
 	}
-	t := results.Table{Name: name + "-load", Title: "Answers by load", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("in_flight", "In flight"),
-		study.SignificantColumn("mean_in_flight", "In flight, mean", "", "requests on the wire, mean over the time in which the level was kept"),
-		study.CountColumn("answers", "Answers", ""),
+	found := results.Table{Name: name + "-load", Title: "Answers by load", Columns: append(slices.Clone(keys),
+		study.TextColumn("knee", "Knee"),
 		study.SignificantColumn("answers_per_s", "Answers", "1/s", "while the level was kept; the interval is that of a ratio over up to 20 stretches of that time"),
 		study.SignificantColumn("tokens_per_s", "Tokens", "tokens/s", "of answers, likewise"),
-		s("ttft_median", "TTFT median"), s("ttft_p95", "TTFT p95"), s("latency_median", "T median"), s("latency_p95", "T p95"),
-		study.SignificantColumn("joules", "Energy of an answer", "J", "gross, drawn while the level was kept / answers in that time"),
-		study.SignificantColumn("money", "Money of an answer", currency, "that time x GPUs held x price, and energy x price, / answers in it"),
-		study.TextColumn("knee", "Knee"),
-	}, Notes: []string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}}
-	t.Notes = append(t.Notes, building...)
+		s("ttft_median", "TTFT p50", "median of first content - start of the request"), s("ttft_p95", "TTFT p95", "95th percentile"),
+		s("latency_median", "T p50", "median of last content - start of the request"), s("latency_p95", "T p95", "95th percentile"),
+	), Notes: append([]string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}, building...)}
+	kept := results.Table{Name: name + "-load-kept", Title: "How each level was kept", Columns: append(slices.Clone(keys),
+		study.SignificantColumn("mean_in_flight", "In flight, mean", "", "requests on the wire, mean over the time in which the level was kept"),
+		study.CountColumn("answers", "Answers", ""))}
+	if limits != "" {
+		found.Columns = append(found.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits))
+		kept.Columns = append(kept.Columns, study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x the share of answers within "+limits+"; above one in flight"))
+	}
+	found.Columns = append(found.Columns,
+		study.PerColumn("joules", "Energy", "J", "answers", "gross, drawn while the level was kept / answers in that time"),
+		study.PerColumn("money", "Money", currency, "answers", "that time x GPUs held x price, and energy x price, / answers in it"))
 	co2 := slices.ContainsFunc(lines, func(l line) bool { return slices.ContainsFunc(l.levels, func(x *level) bool { return x.co2 != nil }) })
 	if co2 {
-		t.Columns = append(t.Columns, study.SignificantColumn("gco2", "CO2 of an answer", "g", "energy x PUE x g of CO2 per kWh, / answers in that time"))
-	}
-	if limits != "" {
-		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+limits), study.SignificantColumn("goodput", "Goodput", "1/s", "answers a second x the share of answers within them; above one in flight"))
+		kept.Columns = append(kept.Columns, study.PerColumn("gco2", "CO2", "g", "answers", "energy x PUE x g of CO2 per kWh, / answers in that time"))
 	}
 	for _, l := range lines {
-		for _, x := range l.levels {
-			knee := ""
-			if x.knee {
-				knee = "knee"
-			}
-			row := []results.Cell{study.Text(l.model), study.Text(l.arm), study.Text(fmt.Sprint(x.inFlight)), study.Value(x.mean), study.Counted(x.answers, x.answers), study.Value(x.rate), study.Value(x.tokens),
-				study.Value(ttftOf(x, 0)), study.Value(ttftOf(x, 1)), study.Value(timeOf(x, 0)), study.Value(timeOf(x, 1)), study.Value(x.joules), study.Value(x.money), study.Text(knee)}
-			if co2 {
-				row = append(row, study.Value(x.co2))
-			}
+		for i, x := range l.levels {
+			key := []results.Cell{study.Text(l.model), study.Text(l.arm), study.Text(fmt.Sprint(x.inFlight))}
+			row := append(slices.Clone(key), study.Text(l.named(i)), study.Value(x.rate), study.Value(x.tokens), study.Value(ttftOf(x, 0)), study.Value(ttftOf(x, 1)), study.Value(timeOf(x, 0)), study.Value(timeOf(x, 1)))
+			more := append(key, study.Value(x.mean), study.Counted(x.answers, x.answers))
 			if limits != "" {
 				share := &results.Estimate{Why: "nothing is stored under this level"}
 				if x.arm != nil {
 					share = x.arm.Paces.Share
 				}
-				row = append(row, study.Value(share), study.Value(x.goodput))
+				row, more = append(row, study.Value(share)), append(more, study.Value(x.goodput))
 			}
-			t.Rows = append(t.Rows, row)
+			if co2 {
+				more = append(more, study.Value(x.co2))
+			}
+			found.Rows = append(found.Rows, append(row, study.Value(x.joules), study.Value(x.money)))
+			kept.Rows = append(kept.Rows, more)
+		}
+		if slices.ContainsFunc(l.levels, func(x *level) bool { return x.powerless }) {
+			found.Notes = append(found.Notes, fmt.Sprintf("%s, arm %s: money is that of GPU time alone, because what the GPUs drew is not known; electricity comes on top.", l.model, l.arm))
 		}
 	}
-	return t
+	return []results.Table{found, kept}
 }
+
+// named is what a level is called that is the knee; "": it is not.
+func (l line) named(i int) string {
+	switch {
+	case i != l.knee:
+		return ""
+	case l.open():
+		return "knee here or beyond"
+	}
+	return "knee"
+}
+
+// open says that the rate still grows at the greatest level.
+func (l line) open() bool { return l.knee == len(l.levels)-1 }
 
 // words say what a sweep found.
 func (l line) words() string {
@@ -264,7 +288,7 @@ func (l line) words() string {
 		}
 		return stats.Significant(*e.Value, 3) + " " + unit
 	}
-	if l.knee == len(l.levels)-1 {
+	if l.open() {
 		return fmt.Sprintf("%s: the rate still grows at the greatest level, %d in flight (%s): the knee lies there or beyond.", who, last.inFlight, told(last.tokens, "tokens/s"))
 	}
 	return fmt.Sprintf("%s: the knee is at %d in flight (%s, %s s an answer); with %d it is %s and %s s.", who, k.inFlight,
@@ -291,7 +315,7 @@ func capacityFigure(name, title, unit string, lines []line, of func(*level) *res
 			said = append(said, fmt.Sprintf("%s at %d", stats.Significant(*e.Value, 3), x.inFlight))
 		}
 		f.Series = append(f.Series, s)
-		if l.knee >= 0 {
+		if l.knee >= 0 && !l.open() {
 			n := l.levels[l.knee].inFlight
 			knees[n] = append(knees[n], s.Name)
 			said = append(said, fmt.Sprintf("knee at %d", n))

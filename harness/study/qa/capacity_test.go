@@ -89,3 +89,60 @@ func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
 		t.Errorf("%t %+v", ok, s)
 	}
 }
+
+// TestMoneyOfGPUTimeAlone: where what the GPUs drew is not known and electricity has a price, money is that of GPU
+// time, and the table says so; it is not unknown.
+func TestMoneyOfGPUTimeAlone(t *testing.T) {
+	b := cost.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.3)}},
+		Blocks: []results.Block{{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{{Arm: "direct", Condition: "c", InFlight: 8, Answers: 5, Stretches: []results.Stretch{{Answers: 5, Took: 2 * time.Second}}}}}}}
+	l := &level{inFlight: 8}
+	l.fill(b, "m", "direct", "c", false)
+	if l.money.Value == nil || math.Abs(*l.money.Value-.0004) > 1e-12 || !l.powerless {
+		t.Fatalf("money %+v (GPU time alone: %t), want 2 s / 5 answers at 3.6 EUR an hour", l.money, l.powerless)
+	}
+	tables := capacityTables("qa", []line{{model: "m", arm: "direct", levels: []*level{l}}}, "EUR", "", nil)
+	if notes := strings.Join(tables[0].Notes, " "); !strings.Contains(notes, "m, arm direct: money is that of GPU time alone") {
+		t.Error(notes)
+	}
+	b.Blocks[0].Loads[0].Stretches[0].Joules = new(3.6e6)
+	if l.fill(b, "m", "direct", "c", false); math.Abs(*l.money.Value-.0604) > 1e-12 || l.powerless {
+		t.Errorf("money %+v (GPU time alone: %t), want that of a kWh more", l.money, l.powerless)
+	}
+}
+
+// TestTheKneeIsNamedAlike: the table names a knee as the sentence does: at a level, or at the greatest one or beyond.
+func TestTheKneeIsNamedAlike(t *testing.T) {
+	at := func(rates ...float64) line {
+		l := line{model: "m", arm: "direct"}
+		for i, r := range rates {
+			e := &results.Estimate{Value: new(r)}
+			l.levels = append(l.levels, &level{inFlight: 1 << i, mean: e, rate: e, tokens: e, joules: e, money: e, goodput: e})
+		}
+		return l
+	}
+	for _, c := range []struct {
+		line
+		knee int
+		row  int
+		cell string
+		says string
+	}{
+		{at(10, 20, 20.1), 1, 1, "knee", "the knee is at 2 in flight"},
+		{at(10, 20, 40), 2, 2, "knee here or beyond", "the knee lies there or beyond"},
+	} {
+		c.line.knee = c.knee
+		table := capacityTables("qa", []line{c.line}, "EUR", "", nil)[0]
+		for i, row := range table.Rows {
+			if want := map[bool]string{true: c.cell}[i == c.row]; row[3].Text != want {
+				t.Errorf("row %d says %q, want %q", i, row[3].Text, want)
+			}
+		}
+		if !strings.Contains(c.words(), c.says) {
+			t.Error(c.words())
+		}
+		f := capacityFigure("x", "Tokens", "tokens/s", []line{c.line}, func(l *level) *results.Estimate { return l.tokens })[0]
+		if got := len(f.X.Marks); got != map[bool]int{true: 1}[c.cell == "knee"] {
+			t.Errorf("%d marks of a knee that is %q", got, c.cell)
+		}
+	}
+}

@@ -24,7 +24,7 @@ func scoring() score.Rules {
 	names := []score.Name{
 		{Name: accuracy.ScoreAccuracy, Unit: "1", Better: score.Higher, Rubric: accuracy.Name, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: accuracy.ScoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: accuracy.Name, Source: source, Help: "1: no final answer was found, which counts as wrong"},
-		{Name: accuracy.ScoreRight, Unit: "1", Better: score.Higher, Source: source, Help: "1: right by most judges of the answer"},
+		{Name: accuracy.ScoreRight, Unit: "1", Better: score.Higher, Source: source, Like: accuracy.ScoreAccuracy, Help: "1: right by most judges of the answer"},
 		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
 		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}

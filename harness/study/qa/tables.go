@@ -73,7 +73,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(accuracy.ScoreNoAnswer, judges[accuracy.Name])))
 		},
 		Tables: tables(b, judges),
-		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: accuracy.ScoreAccuracy, Rows: metric.ByKey}},
+		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: accuracy.ScoreAccuracy, Rows: mainRows(b)}},
 	}
 }
 
@@ -88,14 +88,19 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
 		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
 	}
-	if !b.Together { // else a request's own time is no time of one answer
+	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
+	if !b.Together && !swept { // else a request's own time is no time of one answer
 		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
 	}
-	main = append(main,
-		of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
-		of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+	title, notes := "Accuracy of answers, all levels together", []string(nil)
+	if !swept {
+		title, notes = "Accuracy, time and cost of answers", b.Prices.Building()
+		main = append(main,
+			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
+			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+	}
 	return []metric.Table{
-		{Name: tableMain, Title: "Accuracy, time and cost of answers", Keys: []string{"arm"}, Rows: metric.ByKey, Columns: main, Notes: b.Prices.Building()},
+		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
 		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share}},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
@@ -112,6 +117,23 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows:    cost.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
 			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
+	}
+}
+
+// mainRows are a row for each arm; the levels of a load sweep are one, as they ask the same.
+func mainRows(b *cost.Basis) func(metric.Group) []metric.Row {
+	if len(b.Levels) == 0 {
+		return metric.ByKey
+	}
+	return func(all metric.Group) []metric.Row {
+		var out []metric.Row
+		for _, arm := range armNames() {
+			names := b.Names([]string{arm})
+			if g := all.Only(func(k metric.Keys) bool { return slices.Contains(names, k[0]) }); len(g.Cells) > 0 {
+				out = append(out, metric.Row{Group: g, Text: []string{arm}})
+			}
+		}
+		return out
 	}
 }
 
@@ -208,8 +230,10 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
-	first.Headline = append([]results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true},
-		{Table: tableMain, Column: "latency_median", Title: "T, median"}}, b.Headline("Accuracy")...)
+	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
+	if len(b.Levels) == 0 {
+		first.Headline = append(append(first.Headline, results.Headline{Table: tableMain, Column: "latency_median", Title: "T, median"}), b.Headline("Accuracy")...)
+	}
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {

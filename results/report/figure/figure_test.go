@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -352,5 +354,51 @@ func TestMissing(t *testing.T) {
 	}
 	if !Empty(results.Figure{Kind: results.FigureDots, Series: []results.Series{{Points: []results.Point{{X: &results.Estimate{Why: "none"}}}}}}) {
 		t.Error("a figure without values is not empty")
+	}
+}
+
+// TestLabelsAreNeverCut: long names of series, labels, marks and axes stand there whole, on several lines where one
+// does not hold them, at both widths.
+func TestLabelsAreNeverCut(t *testing.T) {
+	const long = "Llama-3.2-11B-Vision-Instruct-of-the-second-hospital:quantised-q4_K_M, answer after three examples at temperature 0.7"
+	word := regexp.MustCompile(`[A-Za-z0-9]+`)
+	text := regexp.MustCompile(`>([^<>]+)</text>`)
+	for _, f := range examples() {
+		axis := func(a results.Axis) results.Axis {
+			if a.Title != "" {
+				a.Title = "Axis of " + long
+			}
+			a.Marks = slices.Clone(a.Marks)
+			for i := range a.Marks {
+				a.Marks[i].Text = "Mark of " + long
+			}
+			return a
+		}
+		f.X, f.Y, f.Z = axis(f.X), axis(f.Y), axis(f.Z)
+		if f.Kind == results.FigureLines {
+			f.X.Marks = append(f.X.Marks, results.Mark{At: 2, Text: "Knee of " + long}, results.Mark{At: 2.1, Text: "Other knee of " + long})
+		}
+		f.Series = slices.Clone(f.Series)
+		for i := range f.Series {
+			f.Series[i].Name += " " + long
+		}
+		for _, width := range []float64{Wide, Narrow} {
+			var b bytes.Buffer
+			if err := SVG(&b, f, Look{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			var said strings.Builder
+			for _, m := range text.FindAllStringSubmatch(b.String(), -1) {
+				said.WriteString(m[1])
+			}
+			if strings.Contains(said.String(), "…") {
+				t.Errorf("%s at %v: a label is cut: %s", f.Name, width, regexp.MustCompile(`.{0,40}…`).FindString(said.String()))
+			}
+			for _, w := range word.FindAllString(long, -1) {
+				if !strings.Contains(strings.ReplaceAll(said.String(), "\n", ""), w) && len(w) < 12 {
+					t.Errorf("%s at %v: %q is not there", f.Name, width, w)
+				}
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ func (d plotter) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	if d.f.Kind != results.FigureHeat {
 		a.grid(p, rowed(d.f.Kind))
-		a.marks(d.f)
+		a.marks(d.f, vg.Length(d.look.Width))
 	}
 	switch d.f.Kind {
 	case results.FigureScatter:
@@ -71,15 +71,17 @@ func (a *area) grid(p *plot.Plot, upright bool) {
 	}
 }
 
-func (a *area) marks(f results.Figure) {
+func (a *area) marks(f results.Figure, width vg.Length) {
 	st := line(inkRule(), 0.8)
 	st.Dashes = []vg.Length{3, 2}
+	top := a.Max.Y
 	for _, m := range f.X.Marks {
 		x, words := a.px(m.At), style(smallSize, inkSoft(), false, text.XLeft, text.YBottom)
 		a.StrokeLine2(st, x, a.Min.Y, x, a.Max.Y)
-		s := fit(m.Text, words, (a.Max.X-a.Min.X)/2)
-		at := vg.Point{X: min(max(x-words.Width(s)/2, a.Min.X), a.Max.X-words.Width(s)), Y: a.Max.Y}
+		s := markText(m, width)
+		at := vg.Point{X: min(max(x-words.Width(s)/2, a.Min.X), a.Max.X-words.Width(s)), Y: top}
 		a.FillText(words, at, s)
+		top += heightOf(s)
 	}
 	for _, m := range f.Y.Marks {
 		y := a.py(m.At)
@@ -329,23 +331,34 @@ func (a *area) heat(f results.Figure) {
 	}
 }
 
+// steps are how many colours a scale shows, each so wide.
+const steps, each = 24, vg.Length(3)
+
+func scaleEnds(f results.Figure) [2]string {
+	e := colours(f)
+	if !f.Z.Diverging {
+		return [2]string{cellText(e, e.low), cellText(e, e.high)}
+	}
+	m := max(math.Abs(e.low), math.Abs(e.high))
+	return [2]string{cellText(e, -m), cellText(e, m)}
+}
+
+// scaleTitle is what stands before the scale, in the room that it leaves.
+func scaleTitle(f results.Figure, width vg.Length) string {
+	soft, ends := style(smallSize, inkSoft(), false, text.XLeft, text.YTop), scaleEnds(f)
+	return fit(axisTitle(f.Z)+":", soft, width-steps*each-soft.Width(ends[0]+ends[1])-20)
+}
+
 // scale draws a heat table's colours with their ends, on one line.
 func scale(c draw.Canvas, f results.Figure, at vg.Point) {
-	e := colours(f)
 	soft := style(smallSize, inkSoft(), false, text.XLeft, text.YTop)
 	x := at.X
 	put := func(s string) {
 		c.FillText(soft, vg.Point{X: x, Y: at.Y}, s)
 		x += soft.Width(s) + 5
 	}
-	const steps, each = 24, vg.Length(3)
-	ends := [2]string{cellText(e, e.low), cellText(e, e.high)}
-	if f.Z.Diverging {
-		m := max(math.Abs(e.low), math.Abs(e.high))
-		ends = [2]string{cellText(e, -m), cellText(e, m)}
-	}
-	room := c.Max.X - c.Min.X - steps*each - soft.Width(ends[0]+ends[1]) - 20
-	put(fit(axisTitle(f.Z)+":", soft, room))
+	ends := scaleEnds(f)
+	put(scaleTitle(f, c.Max.X-c.Min.X))
 	put(ends[0])
 	for i := range steps {
 		v := float64(i) / (steps - 1)

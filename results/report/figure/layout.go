@@ -76,17 +76,16 @@ func legend(f results.Figure, width vg.Length) [][]entry {
 
 func legendStyle() text.Style { return style(smallSize, inkText(), false, text.XLeft, text.YCenter) }
 
-// fit cuts s to a width.
+// mostLabel is how many lines a label may have. What is longer is cut: no name of a model is.
+const mostLabel = 24
+
+// fit breaks s into lines of a width.
 func fit(s string, st text.Style, width vg.Length) string {
-	if st.Width(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	for len(r) > 1 && st.Width(string(r)+"…") > width {
-		r = r[:len(r)-1]
-	}
-	return string(r) + "…"
+	return strings.Join(wrap(s, st, width, mostLabel), "\n")
 }
+
+// heightOf is the room of a label of one or several lines.
+func heightOf(s string) vg.Length { return lineHeight + 10.5*vg.Length(strings.Count(s, "\n")) }
 
 // breaks is what a name may be broken after.
 const breaks = " -_/@:."
@@ -96,8 +95,15 @@ const breaks = " -_/@:."
 func wrap(s string, st text.Style, width vg.Length, n int) []string {
 	var lines []string
 	for s != "" {
-		if len(lines) == n-1 || st.Width(s) <= width {
-			return append(lines, fit(s, st, width))
+		if st.Width(s) <= width {
+			return append(lines, s)
+		}
+		if len(lines) == n-1 {
+			r := []rune(s)
+			for len(r) > 1 && st.Width(string(r)+"…") > width {
+				r = r[:len(r)-1]
+			}
+			return append(lines, string(r)+"…")
 		}
 		cut, last := 0, 0
 		for at, r := range s {
@@ -124,7 +130,7 @@ func rows(f results.Figure, look Look) (names []string, each vg.Length) {
 	room := vg.Length(look.Width) * 0.36
 	most := 1
 	add := func(name string, more ...string) {
-		l := append(wrap(name, st, room, 2), more...)
+		l := append(wrap(name, st, room, mostLabel), more...)
 		most = max(most, len(l))
 		names = append(names, strings.Join(l, "\n"))
 	}
@@ -151,6 +157,9 @@ func rows(f results.Figure, look Look) (names []string, each vg.Length) {
 // mostLines is how many lines the name of a heat table's column may take.
 const mostLines = 2
 
+// mostUpright is how long a name that stands on its head may be.
+const mostUpright = 600
+
 // columns are a heat table's column names, broken to fit, and the height that
 // they need; upright: they are too long, and stand on their heads.
 func columns(f results.Figure, look Look) (names []string, room vg.Length, upright bool) {
@@ -173,7 +182,7 @@ func columns(f results.Figure, look Look) (names []string, room vg.Length, uprig
 		return names, vg.Length(lines) * 9.5, false
 	}
 	for i, name := range l {
-		names[i] = fit(name, st, 80)
+		names[i] = strings.Join(wrap(name, st, mostUpright, 1), "")
 		room = max(room, st.Width(names[i]))
 	}
 	return names, room + 2, true
@@ -182,17 +191,44 @@ func columns(f results.Figure, look Look) (names []string, room vg.Length, uprig
 // head is the height above the plot: mark, legend, title of the Y axis or scale
 // of the colour.
 func head(f results.Figure, look Look) vg.Length {
-	h := lineHeight * vg.Length(len(legend(f, vg.Length(look.Width))))
+	var h vg.Length
+	for _, row := range legend(f, vg.Length(look.Width)) {
+		h += tall(row)
+	}
 	if look.Mark != "" {
 		h += lineHeight
 	}
-	if !rowed(f.Kind) || f.Kind == results.FigureHeat {
-		h += lineHeight + 3
+	if f.Kind == results.FigureHeat {
+		h += heightOf(scaleTitle(f, vg.Length(look.Width))) + 3
+	} else if !rowed(f.Kind) {
+		h += heightOf(titleOfY(f, vg.Length(look.Width))) + 3
 	}
-	if len(f.X.Marks) > 0 {
-		h += lineHeight
+	for _, m := range f.X.Marks {
+		h += heightOf(markText(m, vg.Length(look.Width)))
 	}
 	return h + 5
+}
+
+// tall is the height of a row of the legend.
+func tall(row []entry) vg.Length {
+	var n vg.Length
+	for _, e := range row {
+		n = max(n, heightOf(e.name))
+	}
+	return n
+}
+
+func titleOfY(f results.Figure, width vg.Length) string {
+	return fit(axisTitle(f.Y), style(textSize, inkSoft(), false, text.XLeft, text.YTop), width)
+}
+
+func titleOfX(f results.Figure, look Look) string {
+	return fit(axisTitle(f.X), style(textSize, inkSoft(), false, text.XCenter, text.YBottom), vg.Length(look.Width)*0.7)
+}
+
+// markText is what stands over a mark of the X axis, each mark above the one before it.
+func markText(m results.Mark, width vg.Length) string {
+	return fit(m.Text, style(smallSize, inkSoft(), false, text.XLeft, text.YBottom), width*0.45)
 }
 
 // turned is the heat table with rows and columns exchanged where its columns'
@@ -214,9 +250,9 @@ func turned(f results.Figure, look Look) results.Figure {
 		}
 		other.Series = append(other.Series, s)
 	}
-	_, _, now := columns(f, look)
-	_, _, then := columns(other, look)
-	if now && (!then || len(other.Series) > len(f.Series)) {
+	_, room, now := columns(f, look)
+	_, less, then := columns(other, look)
+	if now && (!then || less < room) {
 		return other
 	}
 	return f
@@ -229,16 +265,17 @@ func height(f results.Figure, look Look) vg.Length {
 	if look.Width < Wide {
 		body = 215
 	}
+	body += heightOf(titleOfX(f, look)) - lineHeight
 	if rowed(f.Kind) {
 		names, each := rows(f, look)
-		body = vg.Length(len(names))*each + 32
+		body = vg.Length(len(names))*each + 32 + heightOf(titleOfX(f, look)) - lineHeight
 	}
 	if f.Kind == results.FigureHeat {
 		_, room, _ := columns(f, look)
 		names, each := rows(f, look)
 		body = vg.Length(len(names))*each + room + 12
 		if f.X.Title != "" {
-			body += lineHeight
+			body += heightOf(titleOfX(f, look))
 		}
 	}
 	return head(f, look) + body
@@ -260,20 +297,19 @@ func paint(c draw.Canvas, f results.Figure, look Look) {
 		top -= lineHeight
 	}
 	for _, row := range legend(f, c.Max.X-c.Min.X) {
-		x, y := c.Min.X, top-lineHeight/2
+		x, y := c.Min.X, top-tall(row)/2
 		for _, e := range row {
 			symbol(c, f.Kind, e, vg.Point{X: x + 5, Y: y})
 			c.FillText(legendStyle(), vg.Point{X: x + symbolRoom, Y: y}, e.name)
 			x += symbolRoom + legendStyle().Width(e.name) + 12
 		}
-		top -= lineHeight
+		top -= tall(row)
 	}
 	switch {
 	case f.Kind == results.FigureHeat:
 		scale(c, f, vg.Point{X: c.Min.X, Y: top - 2})
 	case !rowed(f.Kind):
-		c.FillText(style(textSize, inkSoft(), false, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top - 2},
-			fit(axisTitle(f.Y), style(textSize, inkSoft(), false, text.XLeft, text.YTop), c.Max.X-c.Min.X))
+		c.FillText(style(textSize, inkSoft(), false, text.XLeft, text.YTop), vg.Point{X: c.Min.X, Y: top - 2}, titleOfY(f, c.Max.X-c.Min.X))
 	}
 	c.Max.Y -= head(f, look)
 	c.Max.X -= 2
@@ -314,7 +350,7 @@ func plotOf(f results.Figure, look Look) *plot.Plot {
 		a.Label.TextStyle = style(textSize, inkSoft(), false, text.XCenter, text.YBottom)
 		a.Padding = 4
 	}
-	p.X.Label.Text = fit(axisTitle(f.X), p.X.Label.TextStyle, vg.Length(look.Width)*0.7)
+	p.X.Label.Text = titleOfX(f, look)
 	p.X.Label.Padding = 2
 	x, y := extents(f)
 	set := func(a *plot.Axis, of results.Axis, e extent, room float64) {

@@ -19,6 +19,7 @@ const Headline = "headline"
 type Answer struct {
 	Table  results.Table   `json:"table"`
 	Tall   results.Table   `json:"-"`      // the same with a row for each model and column
+	Whole  []results.Table `json:"-"`      // tables of sections that stand beside it (Section.First)
 	Figure *results.Figure `json:"figure"` // nil: nothing to draw
 	Says   []string        `json:"says"`
 	Groups []HeadlineGroup `json:"groups"` // of the table's columns behind the first
@@ -94,6 +95,11 @@ func Main(sections []results.Section) *Answer {
 			if s := say(a.Table, j+1, c, columns); s != "" {
 				a.Says = append(a.Says, s)
 			}
+		}
+	}
+	for _, s := range sections {
+		if s.First && len(s.Tables) > 0 {
+			a.Whole, a.Says = append(a.Whole, s.Tables[0]), append(a.Says, s.Notes...)
 		}
 	}
 	a.Figure = figure(models, columns)
@@ -435,4 +441,16 @@ func figure(models []string, columns []column) *results.Figure {
 	}
 	f.Alt = "Dots of percentages by model. " + strings.Join(words, "; ") + "."
 	return f
+}
+
+// Below are the sections without what stands with the answer already.
+func Below(sections []results.Section) []results.Section {
+	out := slices.Clone(sections)
+	for i, s := range out {
+		if s.First && len(s.Tables) > 0 {
+			out[i].Tables, out[i].Notes = s.Tables[1:], nil
+			out[i].Intro += " The table " + s.Tables[0].Title + " stands at the beginning."
+		}
+	}
+	return out
 }
