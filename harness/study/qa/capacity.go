@@ -157,7 +157,7 @@ func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
 	if l.powerless = b.Prices.NeedsEnergy() && slices.ContainsFunc(all, func(s results.Stretch) bool { return s.Joules == nil }); l.powerless {
 		price = func(gpuSeconds, _ *float64) (float64, bool) { return b.Prices.GPUMoney(gpuSeconds) }
 	}
-	l.money = load.Rate(all, "no price of a GPU-hour is given, or the number of GPUs changed", func(s results.Stretch) (float64, float64, bool) {
+	l.money = load.Rate(all, "no price of a GPU-hour is given, or how many GPUs were held is not known", func(s results.Stretch) (float64, float64, bool) {
 		m, ok := price(new(s.Took.Seconds()*held), s.Joules)
 		return m, float64(s.Answers), ok && len(devices) < 2
 	})

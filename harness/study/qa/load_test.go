@@ -45,24 +45,28 @@ func TestALoadByHand(t *testing.T) {
 	}
 	b := cost.Basis{Study: "qa", Blocks: []results.Block{kept(2)},
 		Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.5), GCO2PerKWh: new(400.)}}}
-	table := func() (results.Table, func(column string) *results.Estimate) {
+	table := func() ([]results.Table, func(column string) *results.Estimate) {
 		l := &level{inFlight: 20, arm: arm}
 		l.fill(b, "m", "direct", "c", true)
-		table := capacityTable("qa", []line{{model: "m", arm: "direct", levels: []*level{l}, knee: -1}}, "EUR", cost.Limits(slo), nil)
-		return table, func(column string) *results.Estimate {
+		tables := capacityTables("qa", []line{{model: "m", arm: "direct", levels: []*level{l}, knee: -1}}, "EUR", cost.Limits(slo), nil)
+		return tables, func(column string) *results.Estimate {
 			t.Helper()
-			for i, c := range table.Columns {
-				if c.Name == column {
-					return table.Rows[0][i].Estimate
+			for _, table := range tables {
+				for i, c := range table.Columns {
+					if c.Name == column {
+						return table.Rows[0][i].Estimate
+					}
 				}
 			}
 			t.Fatalf("no column %s", column)
 			return nil
 		}
 	}
-	rows, cell := table()
-	if len(rows.Rows[0]) != len(rows.Columns) {
-		t.Errorf("%d cells, %d columns", len(rows.Rows[0]), len(rows.Columns))
+	tables, cell := table()
+	for _, rows := range tables {
+		if len(rows.Rows[0]) != len(rows.Columns) {
+			t.Errorf("%s: %d cells, %d columns", rows.Name, len(rows.Rows[0]), len(rows.Columns))
+		}
 	}
 	for column, want := range map[string]float64{
 		"mean_in_flight": 19.5, "answers": 40, "answers_per_s": 1, "tokens_per_s": 50,
