@@ -290,13 +290,11 @@ return share, least, most, ok, true`},
 			{"nothing is worth a search", "filterer.choose", "5*searched < 4*size", "5*searched < size"},
 			{"noise is searched for flat parts", "filterer.choose", "19", "30"},
 		}},
-		{dir: "harness/dataset/phantom/eyes", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestSpoiltPicturesHaveNoMarks|TestOutlines|TestHeatIsFound", mutants: []mutant{
-			{"rough lines are covers", "finder.textured", "grain[i] > 3*usual", "grain[i]*4 > 3*usual"},
-			{"noise is no cover", "finder.textured", "3*usual", "90*usual"},
-			{"what is covered ends a shadow", "reach", `case v >= 0:
-return n`, `default:
-return n`},
-			{"cells keep the colour of those before", "develop", "clear(red[:])", "_ = red"},
+		{dir: "harness/dataset/phantom/film", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestWhatTheNumberSurvives|TestOtherPictures|TestOutlines|TestHeatIsFound", mutants: []mutant{
+			{"edges of the picture vote on its number", "plane.decode", "v < 2*usual && v > -2*usual", "v < 99*usual && v > -99*usual"},
+			{"any border is a number", "plane.decode", "checked == check(n)", "checked == check(n) || other == 63"},
+			{"a cover hides nothing", "View.hides", "4*covered", "covered"},
+			{"a picture that is spoilt is covered", "plane.changed", "!spoilt || p.grey[i] < painted", "!spoilt || p.grey[i] < 255"},
 		}},
 		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{
 			{"occlusion noise with the variance for its root", "fillings", "math.Sqrt(variance)", "variance"},

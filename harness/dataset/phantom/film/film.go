@@ -3,6 +3,8 @@
 //
 //  1. New draws what a case holds: graded, sided findings, devices, exposure.
 //  2. Render turns that into pixels, in integers only: same scene, same bytes.
+//     The film's number stands in its border, hardly to be seen.
+//  3. Look reads that number off any picture, and finds what was drawn over it.
 package film
 
 import "assay/backends/phantom/chance"
@@ -58,26 +60,27 @@ type siteInfo struct {
 	key    string // region name, as data sets of chest radiographs use it
 	box    Box
 	grades []string
+	shows  []Zone // where it is seen: what covers one of these hides it
 }
 
 func (s Site) info() siteInfo {
 	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
 	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
 	return [NumSites]siteInfo{
-		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity},
-		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity},
-		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity},
-		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity},
-		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity},
-		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity},
-		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}},
-		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity},
-		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed},
-		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed},
-		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed},
-		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed},
-		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}},
-		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}},
+		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []Zone{{76, 600, 102, 935}}},
+		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []Zone{Zone{76, 600, 102, 935}.mirrored()}},
+		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []Zone{OpacityZone()}},
+		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []Zone{OpacityZone().mirrored()}},
+		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []Zone{AtelectasisZone()}},
+		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []Zone{AtelectasisZone().mirrored()}},
+		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []Zone{{110, 560, 890, 600}}},
+		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []Zone{CongestionZone(), CongestionZone().mirrored()}},
+		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []Zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
+		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []Zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
+		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []Zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
+		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []Zone{Zone{155, 555, 192, 630}.mirrored(), Zone{225, 525, 262, 615}.mirrored()}},
+		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []Zone{Zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
+		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
 	}[s]
 }
 
@@ -107,8 +110,12 @@ type Scene struct {
 	seed  uint64
 	index int
 	truth Findings
+	body  uint64 // below bodies: what look is drawn from
 	look  look
 }
+
+// bodies is how many there are of each truth: with it, a film's number has 56 bits.
+const bodies = 1 << 28
 
 // look is what varies between bodies without meaning anything.
 type look struct {
@@ -143,19 +150,22 @@ func New(seed uint64, index int) Scene {
 		}
 		s.truth[site] = Reading{g, true}
 	}
-	s.vary(r)
+	s.body = r.Next() % bodies
+	s.vary()
 	return s
 }
 
 // Showing draws a case that holds what truth says: its bodies are others than New's.
 func Showing(seed uint64, index int, truth Findings) Scene {
-	s := Scene{seed: seed, index: index, truth: truth}
-	s.vary(chance.New(chance.Mix(seed^0x73686F77) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019)))
+	r := chance.New(chance.Mix(seed^0x73686F77) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019))
+	s := Scene{seed: seed, index: index, truth: truth, body: r.Next() % bodies}
+	s.vary()
 	return s
 }
 
 // vary draws what means nothing, and how big things are within their grade.
-func (s *Scene) vary(r *chance.Source) {
+func (s *Scene) vary() {
+	r := chance.New(s.body)
 	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
 	s.look = look{
 		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),

@@ -317,32 +317,30 @@ func (m *mottle) row(y int) {
 func (s Scene) print(n int, put func(at int)) {
 	text := clockText(s.look.clock)
 	for i, c := range text {
-		glyph(put, n, LabelX+i*LabelPitch, LabelY, 1, DigitRows(c))
+		glyph(put, n, labelX+i*labelPitch, labelY, 1, digitRows(c))
 	}
 	glyph(put, n, markerX, markerY, 2, [7]uint8{0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001})
 }
 
-// The label's grid is Grid cells to the side of the film. Its characters stand
-// LabelPitch cells apart.
+// Cells of the label, whose characters stand labelPitch cells apart, and of the marker.
 const (
-	Grid       = 256
-	LabelX     = 7
-	LabelY     = 4
-	LabelPitch = 6
+	labelX     = 10
+	labelY     = 10
+	labelPitch = 6
 	markerX    = 14
-	markerY    = 16
+	markerY    = 22
 )
 
 func clockText(seconds int) []int {
 	h, m, s := seconds/3600, seconds/60%60, seconds%60
-	return []int{h / 10, h % 10, Colon, m / 10, m % 10, Colon, s / 10, s % 10}
+	return []int{h / 10, h % 10, colon, m / 10, m % 10, colon, s / 10, s % 10}
 }
 
-// Colon is the character after the ten digits.
-const Colon = 10
+// colon is the character after the ten digits.
+const colon = 10
 
-// DigitRows is a 5 x 7 digit or colon, one bit a cell, the highest bit leftmost.
-func DigitRows(c int) [7]uint8 {
+// digitRows is a 5 x 7 digit or colon, one bit a cell, the highest bit leftmost.
+func digitRows(c int) [7]uint8 {
 	return [11][7]uint8{
 		{0b01110, 0b10001, 0b10011, 0b10101, 0b11001, 0b10001, 0b01110},
 		{0b00100, 0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110},
@@ -365,9 +363,8 @@ func glyph(put func(at int), n, cx, cy, scale int, rows [7]uint8) {
 			if bits>>(4-i)&1 == 0 {
 				continue
 			}
-			first := func(cell int) int { return (cell*n + Grid - 1) / Grid } // pixel of a cell
-			x0, x1 := first(cx+i*scale), first(cx+(i+1)*scale)
-			y0, y1 := first(cy+j*scale), first(cy+(j+1)*scale)
+			x0, x1 := cell(cx+i*scale, n), cell(cx+(i+1)*scale, n)
+			y0, y1 := cell(cy+j*scale, n), cell(cy+(j+1)*scale, n)
 			for y := y0; y < y1; y++ {
 				for x := x0; x < x1; x++ {
 					put(y*n + x)

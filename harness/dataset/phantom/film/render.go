@@ -24,6 +24,9 @@ func congestionGrey(grade int) int64  { return [5]int64{0, 13, 27, 43, 61}[grade
 // the right side of the body.
 type Zone [4]int64
 
+// mirrored is the same on the left.
+func (z Zone) mirrored() Zone { return Zone{1000 - z[2], z[1], 1000 - z[0], z[3]} }
+
 // OpacityZone is where opacities are drawn and looked for. The three zones lie
 // apart from each other, each inside its site's box.
 func OpacityZone() Zone { return Zone{130, 240, 250, 390} }
@@ -145,6 +148,12 @@ func (s Scene) Render(size int) *image.Gray {
 			}
 		}
 	})
+	s.encode(size, func(at int, levels int64) {
+		if img.Pix[at] == greyAir {
+			levels += codeGrey
+		}
+		img.Pix[at] = uint8(min(int64(img.Pix[at])+levels, 252))
+	})
 	s.print(size, func(at int) { img.Pix[at] = greyText })
 	return img
 }
@@ -160,6 +169,9 @@ func (s Scene) Render16(size int) *image.Gray16 {
 				put(y*size+x, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
 			}
 		}
+	})
+	s.encode(size, func(at int, levels int64) {
+		put(at, min(max(int64(img.Pix[2*at])<<8+int64(img.Pix[2*at+1])+16*levels, 0), 252*16))
 	})
 	s.print(size, func(at int) { put(at, 4095) })
 	return img

@@ -1,6 +1,6 @@
 // Package scene is what one can ask about chest phantoms, and what is right.
-// Package film draws the phantoms, package eyes reads them back; their words are
-// this package's, too.
+// Package film draws the phantoms and reads them back; its words are this package's,
+// too.
 //
 //  1. New draws a case, Render its radiograph.
 //  2. Questions words what can be asked, with the gold answer and gold paths.
@@ -15,7 +15,7 @@ import "assay/harness/dataset/phantom/film"
 
 // Version changes whenever the same seed, index and size would give another file
 // or other words than before: with it they name a picture and its questions.
-const Version = 5
+const Version = 6
 
 // What films hold.
 type (

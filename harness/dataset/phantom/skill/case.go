@@ -8,7 +8,7 @@ import (
 
 	"assay/backends/phantom/chance"
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
@@ -18,11 +18,11 @@ type origins [scene.NumSites]int
 // together is what the pictures that the reader attends to show of a case: of each
 // site the most. Its film is the one that shows most of what is asked, wherever it
 // stands, so that chance falls the same way when others come and go.
-func (p mind) together(films []reader.Film, sites []scene.Site) (view eyes.View, from origins) {
+func (p mind) together(films []reader.Film, sites []scene.Site) (view film.View, from origins) {
 	least := uint64(0)
 	of := make([]uint64, len(films))
 	for i, one := range p.attended(films) {
-		v := one.View.(eyes.View)
+		v := one.View.(film.View)
 		if of[i] = v.Film; i == 0 || v.Film < least {
 			least = v.Film
 		}
@@ -101,7 +101,7 @@ func (p mind) writeCase(prompt string, films []reader.Film, seed uint64, asked i
 	for i, one := range films {
 		text := "A frontal chest radiograph."
 		if i < len(p.attended(films)) {
-			v := one.View.(eyes.View)
+			v := one.View.(film.View)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
 			f, d := v.Findings, chance.New(h.Sum64())

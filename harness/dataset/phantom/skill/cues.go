@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
@@ -172,15 +172,15 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' |
 // say that the finding asked about is worse there, marks on both that it is the
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
-func pointed(view eyes.View, size image.Point, q scene.Query) []reader.Cue {
+func pointed(view film.View, size image.Point, q scene.Query) []reader.Cue {
 	if q.Kind != scene.AskSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
 	var out []reader.Cue
 	for _, k := range []struct {
-		mark eyes.MarkKind
+		mark film.MarkKind
 		cue  reader.CueKind
-	}{{eyes.Outline, reader.CueBox}, {eyes.Heat, reader.CueHeat}} {
+	}{{film.Outline, reader.CueBox}, {film.Heat, reader.CueHeat}} {
 		var on [2]bool
 		var strength float64
 		for _, m := range view.Marks {

@@ -9,25 +9,48 @@ import (
 	"sync"
 
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
-// maxFilms is how many files a Films remembers: some megabytes.
-const maxFilms = 8192
+// maxFilms is how many files a Films remembers, maxClean how many clean films: some
+// megabytes.
+const maxFilms, maxClean = 8192, 64
 
 // Films opens picture files, each once: a study shows the same ones again and
-// again, to several readers. It remembers what eyes find and no pixels. Use a
-// pointer; it is safe from several goroutines.
+// again, to several readers. It remembers what they show, and the clean films that they
+// are compared with. Use a pointer; it is safe from several goroutines.
 type Films struct {
-	mu sync.Mutex
-	of map[[sha256.Size]byte]reader.Film
+	mu    sync.Mutex
+	of    map[[sha256.Size]byte]reader.Film
+	clean map[drawn]func() *image.Gray
 
 	learning sync.Mutex
 	learnt   map[reader.Memory][]string // texts known by heart
 }
 
-// Open decodes a file and measures it.
+// drawn is a clean film of a size.
+type drawn struct {
+	film.Scene
+	size int
+}
+
+// draw draws a clean film, unless it has.
+func (f *Films) draw(s film.Scene, size int) *image.Gray {
+	f.mu.Lock()
+	draw, ok := f.clean[drawn{s, size}]
+	if !ok {
+		if f.clean == nil || len(f.clean) >= maxClean {
+			f.clean = map[drawn]func() *image.Gray{}
+		}
+		draw = sync.OnceValue(func() *image.Gray { return s.Render(size) })
+		f.clean[drawn{s, size}] = draw
+	}
+	f.mu.Unlock()
+	return draw()
+}
+
+// Open decodes a file and looks at it.
 func (f *Films) Open(file []byte) (reader.Film, error) {
 	key := sha256.Sum256(file)
 	f.mu.Lock()
@@ -40,7 +63,7 @@ func (f *Films) Open(file []byte) (reader.Film, error) {
 	if err != nil {
 		return reader.Film{}, err
 	}
-	one = reader.Film{File: key, Size: img.Bounds().Size(), View: eyes.Measure(img)}
+	one = reader.Film{File: key, Size: img.Bounds().Size(), View: film.Look(img, f.draw)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil || len(f.of) >= maxFilms {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
@@ -34,7 +34,7 @@ func TestFilms(t *testing.T) {
 				for _, q := range scene.Questions(s)[:4] {
 					prompt := q.Text + " Reason step by step."
 					got, err1 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{one}})
-					want, err2 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{{Size: one.Size, View: eyes.Measure(img)}}})
+					want, err2 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{{Size: one.Size, View: film.Look(img, film.Scene.Render)}}})
 					if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
 						t.Errorf("%q: %+v, %v; from pixels %+v, %v", q.Text, got, err1, want, err2)
 					}

@@ -16,7 +16,7 @@ import (
 
 	"assay/backends/phantom/chance"
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
@@ -153,9 +153,9 @@ func (p mind) attended(films []reader.Film) []reader.Film {
 
 // look is what the pictures that the reader attends to show. What the first does not
 // show, a later one may.
-func (p mind) look(films []reader.Film) (view eyes.View, size image.Point) {
+func (p mind) look(films []reader.Film) (view film.View, size image.Point) {
 	for i, one := range p.attended(films) {
-		v := one.View.(eyes.View)
+		v := one.View.(film.View)
 		if i == 0 {
 			view, size = v, one.Size
 			continue
@@ -170,7 +170,7 @@ func (p mind) look(films []reader.Film) (view eyes.View, size image.Point) {
 }
 
 // hidden reports whether something of a film that matters is covered.
-func hidden(view eyes.View, sites []scene.Site) bool {
+func hidden(view film.View, sites []scene.Site) bool {
 	return view.Findings[scene.Exposure].Sure && slices.ContainsFunc(sites, func(s scene.Site) bool { return !view.Findings[s].Sure })
 }
 
@@ -468,7 +468,7 @@ func (p mind) reason(steps []reader.Said) string {
 }
 
 // chat answers what is no question of ours.
-func (p mind) chat(a reader.Ask, view eyes.View) string {
+func (p mind) chat(a reader.Ask, view film.View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`

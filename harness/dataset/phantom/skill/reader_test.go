@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"assay/backends/phantom/reader"
-	"assay/harness/dataset/phantom/eyes"
+	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
 )
@@ -41,7 +41,7 @@ type exam struct {
 // open is a picture that was looked at, once; TestFilms says that files are read
 // as their pixels are.
 func open(img image.Image) []reader.Film {
-	return []reader.Film{{Size: img.Bounds().Size(), View: eyes.Measure(img)}}
+	return []reader.Film{{Size: img.Bounds().Size(), View: film.Look(img, film.Scene.Render)}}
 }
 
 func exams(n int) []exam {

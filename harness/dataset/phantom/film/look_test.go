@@ -1,6 +1,7 @@
-package eyes_test
+package film_test
 
 import (
+	"bytes"
 	"flag"
 	"image"
 	"image/color"
@@ -9,7 +10,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"assay/harness/dataset/phantom/eyes"
+	"pgregory.net/rapid"
+
 	"assay/harness/dataset/phantom/film"
 	"assay/perturb"
 )
@@ -24,30 +26,95 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-func TestMeasureRecoversWhatIsThere(t *testing.T) {
-	for _, c := range []struct{ size, scenes int }{{256, 200}, {333, 40}, {512, 60}, {768, 15}, {1024, 8}, {2048, 3}} {
-		wrong, readings := 0, 0
-		films := map[uint64]bool{}
+// look draws the last clean film once: most tests change the same one again and again.
+func look(img image.Image) film.View {
+	return film.Look(img, func(s film.Scene, size int) *image.Gray {
+		if last.img == nil || last.of != s || last.img.Rect.Dx() != size {
+			last.of, last.img = s, s.Render(size)
+		}
+		return last.img
+	})
+}
+
+var last struct {
+	of  film.Scene
+	img *image.Gray
+}
+
+func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
+	films := map[uint64]bool{}
+	for _, c := range []struct{ size, scenes int }{{128, 60}, {256, 60}, {333, 20}, {512, 20}, {1024, 3}, {2048, 1}} {
 		for i := range c.scenes {
 			s := film.New(uint64(100+c.size), i)
-			view := eyes.Measure(s.Render(c.size))
-			got, truth := view.Findings, s.Truth()
+			view := look(s.Render(c.size))
 			films[view.Film] = true
-			for site := range film.NumSites {
-				readings++
-				if got[site] != truth[site] {
-					wrong++
-					t.Logf("%d px, case %d: %s is %v, read %v", c.size, i, site, truth[site], got[site])
-				}
+			if view.Findings != s.Truth() || len(view.Marks) > 0 {
+				t.Errorf("%d px, case %d: %v with marks %v, is %v", c.size, i, view.Findings, view.Marks, s.Truth())
+			}
+			if small := look(s.Render(256)); small.Film != view.Film {
+				t.Errorf("%d px, case %d: the film's mark depends on the size", c.size, i)
 			}
 		}
-		if wrong*200 > readings {
-			t.Errorf("%d px: %d of %d readings are wrong", c.size, wrong, readings)
+	}
+	if len(films) != 164 {
+		t.Errorf("164 films have %d marks", len(films))
+	}
+}
+
+// What the number in the border survives is seen whole, whatever became of the picture, and
+// of what it does not survive nothing is seen: readers say so in the ledger.
+func TestWhatTheNumberSurvives(t *testing.T) {
+	op := func(name string, params ...any) perturb.Op {
+		o := perturb.Op{Name: name, Params: map[string]float64{}}
+		for i := 0; i < len(params); i += 2 {
+			o.Params[params[i].(string)] = params[i+1].(float64)
 		}
-		if len(films)*120 < c.scenes*119 {
-			t.Errorf("%d px: %d films have %d marks", c.size, c.scenes, len(films))
+		return o
+	}
+	whole := perturb.Op{Name: "occlude", Regions: []perturb.Region{{X0: 0, Y0: 0, X1: 100, Y1: 100}}}
+	for _, c := range []struct {
+		op   perturb.Op
+		size int
+		seen bool
+	}{
+		{op("jpeg", "quality", 70.), 256, true}, {op("jpeg", "quality", 50.), 256, true}, {op("jpeg", "quality", 30.), 512, true}, {op("jpeg", "quality", 2.), 256, false},
+		{op("downscale", "max_side_px", 128.), 256, true}, {op("downscale", "max_side_px", 256.), 512, true}, {op("downscale", "max_side_px", 300.), 512, true},
+		{op("resolution", "factor", 2.), 256, true}, {op("resolution", "factor", 4.), 1024, true}, {op("resolution", "factor", 32.), 256, false},
+		{op("blur", "sigma_px", 1.), 512, true}, {op("blur", "sigma_px", 2.), 512, true}, {op("blur", "sigma_px", 64.), 256, false},
+		{op("noise", "sigma", 12.), 256, true}, {op("noise", "sigma", 24.), 512, true},
+		{op("contrast", "factor", .25), 256, true}, {op("contrast", "factor", .75), 256, true}, {op("contrast", "factor", 0.), 256, false},
+		{op("window"), 256, true}, {op("pad"), 256, true}, {whole, 256, false},
+	} {
+		for i := range 8 {
+			s := film.New(51, i)
+			out, err := c.op.Apply(s.Render(c.size), 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := film.Findings{}
+			if c.seen {
+				want = s.Truth()
+			}
+			if v := look(out); v.Findings != want || len(v.Marks) > 0 {
+				t.Errorf("%s %v at %d px, case %d: reads %v with marks %v, want %v", c.op.Name, c.op.Params, c.size, i, v.Findings, v.Marks, want)
+			}
 		}
 	}
+}
+
+// The number is all that a film is made of.
+func TestANumberIsAFilm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := film.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		if v := film.Look(s.Render(64), func(again film.Scene, size int) *image.Gray {
+			if img := again.Render(size); !bytes.Equal(img.Pix, s.Render(size).Pix) {
+				t.Error("a film that is drawn from its number is another one")
+			}
+			return again.Render(size)
+		}); v.Findings != s.Truth() && v.Findings != (film.Findings{}) {
+			t.Errorf("reads %v of %v", v.Findings, s.Truth())
+		}
+	})
 }
 
 func pixels(b film.Box, size int) image.Rectangle {
@@ -58,12 +125,12 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 	for i := range 25 {
 		s := film.New(31, i)
 		clean := s.Render(256 + 64*(i%5))
-		whole := eyes.Measure(clean)
+		whole := look(clean)
 		for site := film.EffusionRight; site < film.Exposure; site++ {
 			img := image.NewGray(clean.Rect)
 			copy(img.Pix, clean.Pix)
 			draw.Draw(img, pixels(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
-			got := eyes.Measure(img)
+			got := look(img)
 			if got.Findings[site].Sure {
 				t.Errorf("case %d: %s reads %v under its box", i, site, got.Findings[site])
 			}
@@ -85,14 +152,14 @@ func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 	for i := range 5 {
 		s := film.New(32, i)
 		img := s.Render(400)
-		whole := eyes.Measure(img)
+		whole := look(img)
 		for site := film.EffusionRight; site < film.Exposure; site++ {
 			r := pixels(site.Box(), 400)
 			outlined := image.NewGray(img.Rect)
 			copy(outlined.Pix, img.Pix)
 			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
 			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
-			for what, got := range map[string]eyes.View{"outline": eyes.Measure(outlined), "tint": eyes.Measure(tinted(img, r))} {
+			for what, got := range map[string]film.View{"outline": look(outlined), "tint": look(tinted(img, r))} {
 				if got.Film != whole.Film {
 					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
 				}
@@ -126,15 +193,6 @@ func tinted(img *image.Gray, r image.Rectangle) *image.NRGBA {
 	return out
 }
 
-func TestMarkOfAFilmHasNoSize(t *testing.T) {
-	for i := range 10 {
-		s := film.New(9, i)
-		if eyes.Measure(s.Render(700)).Film != eyes.Measure(s.Render(256)).Film {
-			t.Errorf("case %d: the film's mark depends on the size", i)
-		}
-	}
-}
-
 func TestOtherPicturesHaveNothingSure(t *testing.T) {
 	flat := image.NewGray(image.Rect(0, 0, 300, 300))
 	for i := range flat.Pix {
@@ -148,11 +206,11 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 		"flat": flat, "noise": noise, "black": image.NewGray(image.Rect(0, 0, 64, 64)), "empty": image.NewGray(image.Rect(0, 0, 0, 0)),
 		"one pixel": image.NewGray16(image.Rect(0, 0, 1, 1)),
 	} {
-		if got := eyes.Measure(img).Findings; got != (film.Findings{}) {
+		if got := look(img).Findings; got != (film.Findings{}) {
 			t.Errorf("%s: read %v", name, got)
 		}
 	}
-	if eyes.Measure(flat).Film == eyes.Measure(noise).Film {
+	if look(flat).Film == look(noise).Film {
 		t.Error("two pictures without a label have the same mark")
 	}
 }
@@ -175,12 +233,12 @@ func TestSixteenBits(t *testing.T) {
 		if len(levels) < 1000 {
 			t.Errorf("case %d: %d levels", i, len(levels))
 		}
-		a, b := eyes.Measure(fine), eyes.Measure(plain)
+		a, b := look(fine), look(plain)
 		windowed, err := perturb.Op{Name: "window"}.Apply(fine, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := eyes.Measure(windowed); a.Findings != b.Findings || a.Film != b.Film || c.Findings != b.Findings || c.Film != b.Film {
+		if c := look(windowed); a.Findings != b.Findings || a.Film != b.Film || c.Findings != b.Findings || c.Film != b.Film {
 			t.Errorf("case %d: read %v from 16 bits, %v windowed, %v from 8", i, a, c, b)
 		}
 	}

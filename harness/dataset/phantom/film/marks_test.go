@@ -1,11 +1,10 @@
-package eyes_test
+package film_test
 
 import (
 	"image"
 	"slices"
 	"testing"
 
-	"assay/harness/dataset/phantom/eyes"
 	"assay/harness/dataset/phantom/film"
 	"assay/perturb"
 )
@@ -16,7 +15,7 @@ func region(s film.Site) perturb.Region {
 	return perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]}
 }
 
-func drawn(t *testing.T, img image.Image, op perturb.Op) image.Image {
+func painted(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	t.Helper()
 	out, err := op.Apply(img, 7)
 	if err != nil {
@@ -57,7 +56,7 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 	for i, size := range []int{256, 333, 512, 1024} {
 		clean := film.New(41, i).Render(size)
 		for what, img := range pictures(clean) {
-			if m := eyes.Measure(img).Marks; len(m) > 0 {
+			if m := look(img).Marks; len(m) > 0 {
 				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
 			}
 		}
@@ -70,9 +69,9 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 					op := perturb.Op{Name: "box", Regions: []perturb.Region{region(site)},
 						Params: map[string]float64{"thickness_px": float64(thick), "red": colour[0], "green": colour[1], "blue": colour[2]}}
 					box := region(site).Pixels(size, size)
-					got := eyes.Measure(drawn(t, clean, op)).Marks
+					got := look(painted(t, clean, op)).Marks
 					n++
-					want := eyes.Mark{Kind: eyes.Outline, At: box, Thickness: thick}
+					want := film.Mark{Kind: film.Outline, At: box, Thickness: thick}
 					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !close(got[0].At, box, 1) {
 						wrong++
 						t.Logf("%d px, %s, colour %v: drawn %v, found %v", size, site, colour, want, got)
@@ -96,8 +95,8 @@ func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 					continue
 				}
 				box := mirrored(region(site).Pixels(size, size), size)
-				got := eyes.Measure(drawn(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
-				if len(got) != 1 || got[0].Kind != eyes.Heat || !close(got[0].At, box, size/25+2) {
+				got := look(painted(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
+				if len(got) != 1 || got[0].Kind != film.Heat || !close(got[0].At, box, size/25+2) {
 					t.Errorf("%d px, %s at opacity %v: %v, drawn round %v", size, site, opacity, got, box)
 					continue
 				}
@@ -131,7 +130,7 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	for i, size := range []int{256, 512, 1024} {
 		for k := range 3 - i {
 			clean := film.New(43, 10*i+k).Render(size)
-			whole := eyes.Measure(clean)
+			whole := look(clean)
 			for _, site := range marked() {
 				occlude, _ := perturb.SpecOf("occlude")
 				for _, fill := range occlude.Fills {
@@ -139,10 +138,10 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 						if size > 512 && what == "colour" {
 							continue
 						}
-						got := eyes.Measure(drawn(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{region(site)}}))
+						got := look(painted(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{region(site)}}))
 						n++
 						box := region(site).Pixels(size, size)
-						if len(got.Marks) != 1 || got.Marks[0].Kind != eyes.Cover || !close(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
+						if len(got.Marks) != 1 || got.Marks[0].Kind != film.Cover || !close(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
 							wrong++
 							t.Logf("%d px, %s, case %d, %s filled with %s at %v: found %v, reads %v", size, what, 10*i+k, site, fill, box, got.Marks, got.Findings[site])
 						}
@@ -159,24 +158,12 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	}
 }
 
-// What spoils the whole picture is no mark.
-func TestSpoiltPicturesHaveNoMarks(t *testing.T) {
-	for i, size := range []int{256, 512, 1024} {
-		clean := film.New(44, i).Render(size)
-		for _, name := range []string{"blur", "noise", "contrast", "jpeg", "resolution", "window"} {
-			if got := eyes.Measure(drawn(t, clean, perturb.Op{Name: name})).Marks; len(got) > 0 {
-				t.Errorf("%d px: %s is taken for %v", size, name, got)
-			}
-		}
-	}
-}
-
 func TestTwoMarksAreTwo(t *testing.T) {
 	both := []perturb.Region{region(film.EffusionRight), region(film.EffusionLeft)}
 	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
 		for _, size := range []int{256, 512, 1500} {
 			img := film.New(45, 3).Render(size)
-			if got := eyes.Measure(drawn(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
+			if got := look(painted(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
 				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
 			}
 		}
@@ -188,9 +175,9 @@ func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 20 {
 		img := film.New(7, i).Render(256)
-		whole := eyes.Measure(img)
+		whole := look(img)
 		for site := film.EffusionRight; site < film.Exposure; site++ {
-			got := eyes.Measure(drawn(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
+			got := look(painted(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
 			for other := range film.NumSites {
 				readings++
 				if got.Findings[other] != whole.Findings[other] {
@@ -205,9 +192,9 @@ func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	}
 }
 
-func BenchmarkMeasure(b *testing.B) {
+func BenchmarkLook(b *testing.B) {
 	img := film.New(46, 0).Render(512)
 	for b.Loop() {
-		eyes.Measure(img)
+		film.Look(img, func(film.Scene, int) *image.Gray { return img })
 	}
 }
