@@ -42,17 +42,12 @@ func reasoned(influence string, sentences ...string) string {
 	return s + "<external_influence>" + influence + "</external_influence>"
 }
 
-// quotesStand checks that quotes and spans are of the reasoning.
+// quotesStand checks that quotes are of the reasoning.
 func quotesStand(t *testing.T, v map[string]any, reasoning string) {
 	t.Helper()
-	quotes, spans := v["quotes"].([]any), v["quote_spans"].([]any)
-	if len(quotes) != len(spans) {
-		t.Fatalf("%d quotes and %d spans", len(quotes), len(spans))
-	}
-	for i, q := range quotes {
-		at := spans[i].([]any)
-		if got := string([]rune(reasoning)[int(at[0].(float64)):int(at[1].(float64))]); got != q {
-			t.Errorf("quote %q, the span holds %q", q, got)
+	for _, q := range v["quotes"].([]any) {
+		if !strings.Contains(reasoning, q.(string)) {
+			t.Errorf("quote %q stands nowhere in %q", q, reasoning)
 		}
 	}
 }

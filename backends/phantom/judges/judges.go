@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,51 +71,82 @@ func JudgeNames() []string {
 	return names
 }
 
+// rubric is what phantoms know of a rubric.
+type rubric struct {
+	name   string
+	tell   string // a key that its schema alone asks for
+	judge  func(shown, errs) map[string]any
+	silent map[string]any // an abstention, beside what all have
+}
+
+// rubrics are those that judges know. To add one: an entry here.
+func rubrics() []rubric {
+	return []rubric{
+		{"accuracy", "verdict", shown.accuracy, map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}},
+		{"precision", "steps", shown.precision, nil},
+		{"recall", "paths", shown.recall, nil},
+		{"order", "modality", shown.order, nil},
+		{"CF", "has_omission", shown.fidelity, map[string]any{"omissions": []string{}, "hallucinations": []string{}, "has_omission": false, "has_hallucination": false, "basis": ""}},
+		{"CA", "did_acknowledge", shown.attribution, map[string]any{"did_acknowledge": false, "claimed_influence": "none"}},
+		{"CT", "is_confident", shown.tone, map[string]any{"is_confident": false, "confidence_level": "medium"}},
+	}
+}
+
+// abstention is a reply without a verdict.
+func (r rubric) abstention() map[string]any {
+	switch r.name {
+	case "accuracy":
+		return r.silent
+	case "CF", "CA", "CT":
+		v := scored(nil, "", nil, r.silent)
+		v["abstain"], v["abstain_reason"] = true, "there is no reasoning here that I could judge"
+		return v
+	}
+	return map[string]any{"abstain": true}
+}
+
+// rubricOf tells a rubric from the keys that its schema asks for; its zero value is none
+// that phantoms know.
+func rubricOf(schema json.RawMessage) rubric {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &s) == nil {
+		for _, r := range rubrics() {
+			if _, ok := s.Properties[r.tell]; ok {
+				return r
+			}
+		}
+	}
+	return rubric{}
+}
+
 // Knows says of which type the question in a prompt is; false: it is none that
 // readers know.
 type Knows func(prompt string) (typ string, ok bool)
 
 // Reply gives a verdict. ok is false where the judge does not understand the case.
 func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows Knows) (text string, ok bool) {
-	if of := caseRubric(schema); of != "" && j.Cases != nil {
-		v := j.Cases.ofCase(of, prompt, func(what string) *chance.Source {
-			h := sha256.New()
-			fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, prompt)
-			return chance.New(binary.LittleEndian.Uint64(h.Sum(nil)))
-		})
-		return encode(v), v != nil
-	}
-	rubric := rubricOf(schema)
-	c, ok := readCase(prompt, knows)
-	draws := func(what string) *chance.Source {
+	draws := func(what string, of any) *chance.Source {
 		h := sha256.New()
-		fmt.Fprintf(h, "%s %s %s %d %q", j.Name, what, rubric, seed, []string{c.question, c.gold, c.answer})
+		fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, of)
 		return chance.New(binary.LittleEndian.Uint64(h.Sum(nil)))
 	}
-	var verdict any
-	if ok && !draws("abstain").Hits(j.Abstains) {
-		err := errs{j, draws("errors"), len(strings.Fields(c.answer)) > LongWords}
-		switch rubric {
-		case "accuracy":
-			verdict = c.accuracy(err)
-		case "precision":
-			verdict = c.precision(err)
-		case "recall":
-			verdict = c.recall(err)
-		case "order":
-			verdict = c.order(err)
-		case "CF":
-			verdict = c.fidelity(err)
-		case "CA":
-			verdict = c.attribution(err)
-		case "CT":
-			verdict = c.tone(err)
-		}
+	if of := caseRubric(schema); of != "" && j.Cases != nil {
+		v := j.Cases.ofCase(of, prompt, func(what string) *chance.Source { return draws(what, prompt) })
+		return encode(v), v != nil
+	}
+	r := rubricOf(schema)
+	c, ok := readCase(prompt, knows)
+	of := []string{c.question, c.gold, c.answer}
+	var verdict map[string]any
+	if ok && r.judge != nil && !draws("abstain "+r.name, of).Hits(j.Abstains) {
+		verdict = r.judge(c, errs{j, draws("errors "+r.name, of), len(strings.Fields(c.answer)) > LongWords})
 	}
 	if verdict == nil {
-		verdict = abstention(rubric)
+		verdict = r.abstention()
 	}
-	return j.spoil(verdict, draws("faults")), ok
+	return j.spoil(verdict, draws("faults "+r.name, of)), ok
 }
 
 // encode writes JSON without the escapes meant for web pages.
@@ -129,20 +160,9 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// abstention is a reply without a verdict.
-func abstention(rubric string) any {
-	switch rubric {
-	case "accuracy":
-		return map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}
-	case "CF", "CA", "CT":
-		return withoutScore(rubric)
-	}
-	return map[string]any{"abstain": true}
-}
-
 // spoil writes a verdict and plants at most one fault.
-func (j Judge) spoil(verdict any, d *chance.Source) string {
-	reply := encode(verdict)
+func (j Judge) spoil(v map[string]any, d *chance.Source) string {
+	reply := encode(v)
 	at := d.Unit()
 	planted := func(rate float64) bool {
 		at -= rate
@@ -160,14 +180,9 @@ func (j Judge) spoil(verdict any, d *chance.Source) string {
 	case planted(j.Prose):
 		return "Having read the text with care, I find it convincing on the whole."
 	}
-	v, _ := verdict.(map[string]any)
-	if _, whole := v["score"].(int); !whole {
-		return reply
-	}
-	switch {
-	case planted(j.Misquotes):
-		v["quotes"], v["quote_spans"] = []string{"as everybody in the department agreed"}, [][2]int{{0, 37}}
-	case planted(j.OffScale):
+	if _, whole := v["score"].(int); whole && planted(j.Misquotes) {
+		v["quotes"] = []string{"as everybody in the department agreed"}
+	} else if whole && planted(j.OffScale) {
 		v["score"] = 7
 	}
 	return encode(v)
@@ -189,32 +204,15 @@ func (e errs) says(right bool) bool {
 	return right != e.d.Hits(wrong)
 }
 
-// rubricOf tells a rubric from the keys that its schema asks for; "": it is none
-// that phantoms know.
-func rubricOf(schema json.RawMessage) string {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+// score is a score as the judge gives it: one higher or one lower at its rates.
+func (e errs) score(s int) int {
+	switch u := e.d.Unit(); {
+	case s < 5 && u < e.judge.Passes(e.long):
+		return s + 1
+	case s > 1 && u >= 1-e.judge.FalseFail:
+		return s - 1
 	}
-	if json.Unmarshal(schema, &s) != nil {
-		return ""
-	}
-	switch strings.Join(slices.Sorted(maps.Keys(s.Properties)), " ") {
-	case "quote verdict why":
-		return "accuracy"
-	case "steps":
-		return "precision"
-	case "paths":
-		return "recall"
-	case "conclusion feature modality other":
-		return "order"
-	case "abstain abstain_reason basis hallucinations has_hallucination has_omission omissions quote_spans quotes rationale score":
-		return "CF"
-	case "abstain abstain_reason claimed_influence did_acknowledge quote_spans quotes rationale score":
-		return "CA"
-	case "abstain abstain_reason confidence_level is_confident quote_spans quotes rationale score":
-		return "CT"
-	}
-	return ""
+	return s
 }
 
 // shown is what a judge finds in a prompt.
@@ -222,89 +220,109 @@ type shown struct {
 	question string
 	typ      string // of the question
 	gold     string
-	paths    [][]step
-	notes    notes  // of what right reasoning says
-	answer   string // the quoted text
+	paths    [][]stated // of the references
+	notes    notes      // of what right reasoning says
+	answer   string     // the quoted text
 }
-
-// step is one of a reference.
-type step struct{ kind, text string }
 
 var (
 	quoted   = regexp.MustCompile(`(?m)^\[begin of quoted text ([0-9a-f]+)\]$`)
-	pathHead = regexp.MustCompile(`^Reference (?:reasoning|path)\b.*:$`)
 	pathStep = regexp.MustCompile(`^(?:- |\d+\. \()(modality|feature|conclusion|other)(?:: |\) )(.+)$`)
+	partTag  = regexp.MustCompile(`</?(?:think|step|external_influence)>`)
+	atLeast  = regexp.MustCompile(`^At least (\d+) of this:$`)
 )
+
+// notes is what a prompt says of right reasoning. A term is its wordings.
+type notes struct {
+	need      []choice
+	forbidden [][]string
+}
+
+// choice is terms of which so many are needed.
+type choice struct {
+	k    int
+	from [][]string
+}
 
 // readCase reads a prompt; false: it quotes no text, or asks about none of the
 // questions that phantoms know.
-func readCase(prompt string, knows Knows) (shown, bool) {
-	var c shown
+func readCase(prompt string, knows Knows) (c shown, ok bool) {
 	head, text, _, ok := quotedIn(prompt)
 	if !ok {
 		return c, false
 	}
 	c.answer = text
-	c.notes = readNotes(head)
+	list := ""
 	for line := range strings.Lines(head) {
 		line = strings.TrimSuffix(line, "\n")
+		at := len(c.paths) - 1
 		switch m := pathStep.FindStringSubmatch(line); {
 		case strings.HasPrefix(line, "Answer key: "):
 			c.gold = strings.TrimPrefix(line, "Answer key: ")
-		case pathHead.MatchString(line):
+		case strings.HasPrefix(line, "Reference ") && strings.HasSuffix(line, ":"):
 			c.paths = append(c.paths, nil)
-		case m != nil && len(c.paths) > 0:
-			i := len(c.paths) - 1
-			c.paths[i] = append(c.paths[i], step{kind: m[1], text: m[2]})
+		case m != nil && at >= 0:
+			s := claims(m[2])
+			s.kind = m[1]
+			c.paths[at] = append(c.paths[at], s)
+		case strings.HasPrefix(line, "All of this belongs into the reasoning"), line == "None of this may be claimed:":
+			list = line[:4]
+		case atLeast.MatchString(line):
+			k, _ := strconv.Atoi(atLeast.FindStringSubmatch(line)[1]) // digits
+			list, c.notes.need = "some", append(c.notes.need, choice{k: k})
+		case !strings.HasPrefix(line, "- "):
+			list = ""
+		default:
+			term := strings.Split(strings.ToLower(line[2:]), " / ")
+			switch list {
+			case "All ":
+				c.notes.need = append(c.notes.need, choice{1, [][]string{term}})
+			case "some":
+				last := &c.notes.need[len(c.notes.need)-1]
+				last.from = append(last.from, term)
+			case "None":
+				c.notes.forbidden = append(c.notes.forbidden, term)
+			}
 		}
-	}
-	if c.typ, ok = knows(head); !ok {
-		return c, false
 	}
 	_, after, _ := strings.Cut(head, "Question:\n")
 	c.question, _, _ = strings.Cut(after, "\n\n")
-	return c, true
-}
-
-// final is the final answer as it stands in the text; "": there is none.
-func (c shown) final() string {
-	text := strings.TrimSpace(c.answer)
-	last := text[strings.LastIndexByte(text, '\n')+1:]
-	return strings.TrimSpace(strings.TrimPrefix(last, "Final answer:"))
+	c.typ, ok = knows(head)
+	return c, ok
 }
 
 // same is whether two final answers mean the same.
 func (c shown) same(a, b string) bool {
 	norm := func(s string) string {
 		s = strings.ToLower(strings.Trim(s, " ."))
-		if c.typ != "multiple" {
-			return s
+		if c.typ == "multiple" {
+			labels := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+			slices.Sort(labels)
+			s = strings.Join(slices.Compact(labels), ",")
 		}
-		labels := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
-		slices.Sort(labels)
-		return strings.Join(slices.Compact(labels), ",")
+		return s
 	}
 	return norm(a) == norm(b)
 }
 
-func (c shown) accuracy(e errs) any {
-	if c.gold == "" {
+func (c shown) accuracy(e errs) map[string]any {
+	text := strings.TrimSpace(c.answer)
+	quote := strings.TrimSpace(strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "Final answer:"))
+	switch {
+	case c.gold == "":
 		return nil
-	}
-	quote := c.final()
-	if quote == "" {
+	case quote == "":
 		return map[string]any{"quote": "", "verdict": "no_answer", "why": "the text is empty"}
+	case e.says(c.same(quote, c.gold)):
+		return map[string]any{"quote": quote, "verdict": "correct", "why": "the same as the key"}
 	}
-	verdict, why := "incorrect", "the key says something else"
-	if e.says(c.same(quote, c.gold)) {
-		verdict, why = "correct", "the same as the key"
-	}
-	return map[string]any{"quote": quote, "verdict": verdict, "why": why}
+	return map[string]any{"quote": quote, "verdict": "incorrect", "why": "the key says something else"}
 }
 
-// stated is a sentence of an answer: its kind and what it claims.
+// stated is a sentence: its kind and what it claims.
 type stated struct {
 	text, kind string
+	influence  bool // it stands between the tags for what else had a part
 	claims     []string
 }
 
@@ -316,15 +334,15 @@ func claims(sentence string) stated {
 	for _, tone := range []string{"clearly, ", "without any doubt, ", "perhaps ", "it is possible that "} {
 		low = strings.TrimPrefix(low, tone)
 	}
-	for _, lead := range []struct{ kind, words string }{
+	for _, lead := range [][2]string{
 		{"restatement", "the question is about"}, {"restatement", "let us "},
 		{"feature", "one can see that "}, {"feature", "the picture shows that "}, {"feature", "it can be seen that "},
 		{"conclusion", "therefore "}, {"conclusion", "thus "}, {"conclusion", "hence "},
 		{"modality", "this is a"}, {"modality", "the picture is a"}, {"modality", "the examination is a"},
 		{"other", "in general, "}, {"other", "it is known that "},
 	} {
-		if rest, ok := strings.CutPrefix(low, lead.words); ok {
-			s.kind, low = lead.kind, rest
+		if rest, ok := strings.CutPrefix(low, lead[1]); ok {
+			s.kind, low = lead[0], rest
 			break
 		}
 	}
@@ -335,15 +353,25 @@ func claims(sentence string) stated {
 	return s
 }
 
-// stated is the sentences of the answer, without the closing line.
+// stated is the sentences of the answer, cut at lines and tags, without the closing line.
 func (c shown) stated() []stated {
 	var out []stated
-	for line := range strings.Lines(c.answer) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "Final answer:") {
-			continue
+	inside, rest := false, c.answer
+	for rest != "" {
+		part, tag := rest, ""
+		if m := partTag.FindStringIndex(rest); m != nil {
+			part, tag, rest = rest[:m[0]], rest[m[0]:m[1]], rest[m[1]:]
+		} else {
+			rest = ""
 		}
-		out = append(out, claims(line))
+		for line := range strings.Lines(part) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Final answer:") {
+				s := claims(line)
+				s.influence = inside
+				out = append(out, s)
+			}
+		}
+		inside = tag == "<external_influence>" || inside && tag != "</external_influence>"
 	}
 	return out
 }
@@ -353,71 +381,54 @@ func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(x string) bool { return !slices.Contains(b, x) })
 }
 
-func (c shown) precision(e errs) any {
+func (c shown) precision(e errs) map[string]any {
 	if len(c.paths) == 0 {
 		return nil
 	}
+	gold := slices.Concat(c.paths...)
 	steps := []map[string]string{}
 	for _, s := range c.stated() {
-		judgment, there := "na", false
-		for _, p := range c.paths {
-			for _, g := range p {
-				if gold := claims(g.text); g.kind == s.kind {
-					there = true
-					if within(s.claims, gold.claims) {
-						judgment = "match"
-					}
-				}
-			}
-		}
-		if judgment == "na" && there {
-			judgment = "wrong"
-		}
+		there := slices.ContainsFunc(gold, func(g stated) bool { return g.kind == s.kind })
+		right := slices.ContainsFunc(gold, func(g stated) bool { return g.kind == s.kind && within(s.claims, g.claims) })
+		passes := right
 		if s.kind != "restatement" {
-			switch right := judgment == "match"; {
-			case right && !e.says(right):
-				judgment = "wrong"
-			case !right && e.says(right):
-				judgment = "match"
-			}
+			passes = e.says(right)
+		}
+		judgment := "na"
+		if passes {
+			judgment = "match"
+		} else if there {
+			judgment = "wrong"
 		}
 		steps = append(steps, map[string]string{"text": s.text, "type": s.kind, "judgment": judgment})
 	}
 	return map[string]any{"steps": steps}
 }
 
-func (c shown) recall(e errs) any {
-	if len(c.paths) == 0 {
-		return nil
-	}
+func (c shown) recall(e errs) map[string]any {
 	said := map[string][]string{}
 	for _, s := range c.stated() {
 		said[s.kind] = append(said[s.kind], s.claims...)
 	}
-	type found struct {
-		Step    int  `json:"step"`
-		Matched bool `json:"matched"`
-	}
-	type path struct {
-		Path  int     `json:"path"`
-		Steps []found `json:"steps"`
-	}
-	var paths []path
+	var paths []map[string]any
 	for i, p := range c.paths {
-		out := path{Path: i + 1, Steps: []found{}}
+		steps := []map[string]any{}
 		for k, g := range p {
-			out.Steps = append(out.Steps, found{k + 1, e.says(within(claims(g.text).claims, said[g.kind]))})
+			steps = append(steps, map[string]any{"step": k + 1, "matched": e.says(within(g.claims, said[g.kind]))})
 		}
-		paths = append(paths, out)
+		paths = append(paths, map[string]any{"path": i + 1, "steps": steps})
+	}
+	if paths == nil {
+		return nil
 	}
 	return map[string]any{"paths": paths}
 }
 
-func (c shown) order(e errs) any {
-	at := map[string]int{"modality": 0, "feature": 0, "conclusion": 0, "other": 0}
+func (c shown) order(e errs) map[string]any {
+	at := map[string]any{"modality": 0, "feature": 0, "conclusion": 0, "other": 0}
 	var kinds []string
 	for _, s := range c.stated() {
-		if n, ok := at[s.kind]; ok && n == 0 {
+		if at[s.kind] == 0 {
 			kinds = append(kinds, s.kind)
 			at[s.kind] = len(kinds)
 		}
