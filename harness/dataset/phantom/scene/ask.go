@@ -213,44 +213,6 @@ func (q Query) labelled() bool {
 	return q.Type == "single" || q.Type == "multiple" || q.Type == Diagnosis
 }
 
-// Choices are all answers a query allows, as Solve words them.
-func (q Query) Choices() []string {
-	if len(q.Options) > 0 {
-		out := make([]string, len(q.Options))
-		for i, o := range q.Options {
-			out[i] = o.Text
-		}
-		return out
-	}
-	if q.Type == "bool" {
-		return []string{"True", "False"}
-	}
-	if q.faithful() {
-		return q.faithfulChoices()
-	}
-	switch q.Kind {
-	case AskGrade, AskCongestion:
-		return severities()
-	case AskHeart:
-		return Heart.Grades()
-	case AskSide:
-		return []string{"right", "left", "same", "neither"}
-	case AskRegion:
-		return regionals()
-	case AskPosition:
-		return []string{"absent", "keep", "reposition"}
-	case AskCount:
-		return counts()
-	case AskCause:
-		return causes()
-	case AskPurpose:
-		return purposes()
-	case AskExam:
-		return exams()
-	}
-	return Exposure.Grades()
-}
-
 // voices is how many ways there are to word a step.
 const voices = 3
 
@@ -264,7 +226,7 @@ func (q Query) Steps(f Findings, voice int) []Step {
 		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a frontal chest radiograph.", "The examination is a frontal radiograph of the chest."}[voice]},
 		{"feature", sentence([voices]string{"one can see that ", "the picture shows that ", "it can be seen that "}[voice], strings.Join(q.features(f), "; "))},
 		{"conclusion", sentence([voices]string{"therefore ", "thus ", "hence "}[voice], q.conclusion(f))},
-		{"other", sentence([voices]string{"", "in general, ", "it is known that "}[voice], q.remark())},
+		{"other", sentence([voices]string{"", "in general, ", "it is known that "}[voice], q.about().remark)},
 	}
 }
 
@@ -348,122 +310,4 @@ func appearance(s Site, grade int) string {
 		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]
 	}
 	panic("scene: internal error: no appearance for " + s.String())
-}
-
-// conclusion says what the findings mean for the question.
-func (q Query) conclusion(f Findings) string {
-	picks := q.Solve(f)
-	list := strings.Join(picks, " and ")
-	none := picks[0] == noneOfThese
-	finding := findings()[q.Finding]
-	switch q.Kind {
-	case AskGrade, AskCongestion:
-		s := site(q.Finding, q.Side)
-		if f[s].Grade == None {
-			return "there is no " + named(s)
-		}
-		return "there is a " + severities()[f[s].Grade] + " " + named(s)
-	case AskHeart:
-		return []string{"the heart size is normal", "the heart size is borderline", "the heart is enlarged to a moderate degree", "the heart is massively enlarged"}[f[Heart].Grade]
-	case AskList:
-		if none {
-			return "none of the findings asked about is at least " + severities()[q.Claim]
-		}
-		return "at least " + severities()[q.Claim] + " are: " + list
-	case AskCase:
-		if none {
-			return "no film of the case shows what decides"
-		}
-		return "the diagnosis is " + list
-	case AskWorst:
-		return "the most severe abnormality is the " + list
-	case AskSide:
-		if q.Type == "multiple" {
-			if none {
-				return "neither side has an at least mild " + finding
-			}
-			return "an at least mild " + finding + " is present on the " + list
-		}
-		switch side := q.as("short").Solve(f)[0]; side {
-		case "right", "left":
-			return "the " + finding + " is more severe on the " + side
-		case "neither":
-			return "neither side has a " + finding
-		}
-		return "the " + finding + " is the same on both sides"
-	case AskDevices:
-		if q.Type == "bool" {
-			if has(f, q.Device) {
-				return "a " + devices()[q.Device] + " is present"
-			}
-			return "there is no " + devices()[q.Device]
-		}
-		if none {
-			return "no device is present"
-		}
-		return "the devices present are: " + list
-	case AskRegion:
-		if q.Type == "bool" {
-			if f[GastricTube].Grade != Absent {
-				return "a gastric tube runs through the region"
-			}
-			return "no gastric tube runs through the region"
-		}
-		switch picks[0] {
-		case regionals()[2]:
-			list = regionals()[0] + " and " + regionals()[1]
-		case regionals()[3]:
-			return "no line crosses the region"
-		}
-		return "the region is crossed by: " + list
-	case AskPosition:
-		if q.Type == "multiple" {
-			if none {
-				return "no device has to be repositioned"
-			}
-			return "to be repositioned: " + list
-		}
-		d := devices()[q.Device]
-		return []string{"there is no " + d, "the " + d + " is there and correctly positioned", "the " + d + " is there but not correctly positioned"}[f[deviceSites(q.Device)[0]].Grade]
-	case AskCount:
-		return "lines, tubes and implants in all: " + q.as("short").Solve(f)[0]
-	case AskTube:
-		return tubes(f)
-	case AskCause:
-		if none || picks[0] == causes()[3] {
-			return "nothing whitens the " + sides()[q.Side] + " lung"
-		}
-		return "it is " + list + " on the " + sides()[q.Side]
-	case AskPurpose:
-		return "it serves for: " + list
-	case AskExam:
-		return "it is a " + exams()[0]
-	}
-	return []string{"the exposure is adequate", "overexposure made it dark", "underexposure keeps it pale"}[f[Exposure].Grade]
-}
-
-// remark is what holds for every picture of the kind.
-func (q Query) remark() string {
-	switch q.Kind {
-	case AskGrade, AskCongestion, AskSide:
-		return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part", "air spaces that fill up are a frequent cause of white patches",
-			"loss of air is the cause of such bands", "raised pressure in the veins causes the vessels to widen"}[q.Finding]
-	case AskHeart:
-		return "long strain on the muscle is a frequent cause of a wide heart"
-	case AskList, AskWorst, AskCase:
-		return "later pictures help to monitor what is found"
-	case AskDevices, AskCount, AskTube:
-		return "checking lines and tubes is a part of daily management"
-	case AskRegion:
-		return "the tip of a line is checked before treatment goes on"
-	case AskPosition:
-		return "a tip in the wrong place loses its function and may do harm"
-	case AskCause:
-		return "fluid, consolidation and collapse need different treatment"
-	case AskPurpose:
-		return "the function of a device follows from the place where it ends"
-	case AskExam:
-		return "a low dose is recommended because X-rays ionise"
-	}
-	return "a wrong dose is a frequent cause of a poor film"
 }

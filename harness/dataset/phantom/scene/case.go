@@ -104,7 +104,7 @@ func Sections() []string {
 // what shown says.
 func Discuss(q Query, f Findings, shown []string) []Section {
 	texts := []string{
-		sentence("", q.remark()) + " One film out of several may decide.",
+		sentence("", q.about().remark) + " One film out of several may decide.",
 		"The complaint fits more than one diagnosis. The films have to tell them apart.",
 		strings.Join(shown, " "),
 		sentence("", q.conclusion(f)) + " Later films were advised.",

@@ -78,40 +78,10 @@ func (q Query) faithfulChoices() []string {
 	return []string{"not present", "in place", "misplaced"}
 }
 
-// solveFaithful answers in the words of faithfulChoices.
-func (q Query) solveFaithful(f Findings) []string {
-	if q.Kind == AskTube {
-		right, left := f[ChestTubeRight].Grade != Absent, f[ChestTubeLeft].Grade != Absent
-		switch {
-		case right && left:
-			return []string{"both"}
-		case right:
-			return []string{"right"}
-		case left:
-			return []string{"left"}
-		}
-		return []string{"none"}
-	}
-	picks := q.plain().Solve(f)
-	words := map[string]string{"True": "yes", "False": "no", "same": "same severity", "neither": "none",
+// closedWords are its words for answers of the cot study.
+func closedWords() map[string]string {
+	return map[string]string{"True": "yes", "False": "no", "same": "same severity", "neither": "none",
 		"absent": "not present", "keep": "in place", "reposition": "misplaced"}
-	if w, ok := words[picks[0]]; ok {
-		return []string{w}
-	}
-	return picks
-}
-
-// tubes says on which sides a chest tube enters.
-func tubes(f Findings) string {
-	switch (Query{Kind: AskTube, Type: Spatial}).Solve(f)[0] {
-	case "both":
-		return "a chest tube enters on the right and another one on the left"
-	case "right":
-		return "a chest tube enters on the right alone"
-	case "left":
-		return "a chest tube enters on the left alone"
-	}
-	return "there is no chest tube on either side"
 }
 
 // Scale are the answers of an ordinal question from least to most; nil for others.
@@ -141,7 +111,7 @@ func Faithful(s Scene) []Question {
 	for _, f := range faithfulForms() {
 		for _, q := range f.queries() {
 			text := q.fill(f.texts[r.Below(len(f.texts))])
-			out = append(out, Question{Query: q, Text: text, Answer: q.Answer(q.Solve(t)), Finding: q.about()})
+			out = append(out, Question{Query: q, Text: text, Answer: q.Answer(q.Solve(t)), Finding: q.finding()})
 		}
 	}
 	return out
@@ -178,9 +148,9 @@ func (f form) queries() []Query {
 	return []Query{q}
 }
 
-// about is the finding a question asks about: the site, without the side where
+// finding is the finding a question asks about: the site, without the side where
 // it asks about both.
-func (q Query) about() string {
+func (q Query) finding() string {
 	sites := q.Sites()
 	if len(sites) == 1 {
 		return sites[0].String()
