@@ -16,7 +16,9 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
+	"assay/perturb"
 )
 
 // shownCommands are the commands of assay that a Markdown file shows, in order
@@ -359,7 +361,13 @@ func (w *workplace) run(t *testing.T, line string) {
 		}
 	case "perturb":
 		if has("IMAGE") {
-			w.do(t, []string{"phantom", "picture", "--size", "256", "picture.png"}, nil)
+			file, err := perturb.EncodePNG(scene.New(7, 0).Render(256))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(w.dir, "picture.png"), file, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	case "import": // of a file that another tool wrote; the scripts have one
 		words = words[:2]
