@@ -195,7 +195,7 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 	}
 	msgs, opts := b.talk(req)
 	_, err := b.model.GenerateContent(context.WithValue(whole, exchangeKey{}, x), msgs, opts...) // tells nothing that x does not, unless nothing was made
-	x.body = []byte(b.answers(string(x.body))) // before an excerpt cuts it
+	x.body = []byte(b.answers(string(x.body)))                                                   // before an excerpt cuts it
 	e := b.failed(ctx, whole, x, err, req.Timeouts.Total)
 	var rep reply
 	if e == nil {
