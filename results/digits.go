@@ -90,11 +90,10 @@ func (c Printer) Print(e Estimate) (value, interval string) {
 		return "", ""
 	}
 	if e.Low != nil || c.share() {
-		e.Value = exact(e.Value)
-		e.Low, e.High = exact(e.Low), exact(e.High)
+		e.Value, e.Low, e.High = settled(e.Value), settled(e.Low), settled(e.High)
 	}
 	v := *e.Value * c.scale
-	if e.Low == nil || *e.Low == *e.High {
+	if e.Low == nil || stats.Same(*e.Low, *e.High) {
 		value = c.alone(v, e.N)
 		if e.Low != nil {
 			interval = "[" + value + ", " + value + "]"
@@ -106,13 +105,11 @@ func (c Printer) Print(e Estimate) (value, interval string) {
 	return rounded(v, d), "[" + rounded(low, d) + ", " + rounded(high, d) + "]"
 }
 
-// exact is 0 for what is left of equal numbers that were added up in another order: no
-// difference, slope or bound of ours that exists is so small. A p may be.
-func exact(v *float64) *float64 {
-	if v != nil && math.Abs(*v) < 1e-12 {
-		return new(0.)
+func settled(v *float64) *float64 {
+	if v == nil {
+		return nil
 	}
-	return v
+	return new(stats.Settled(*v))
 }
 
 // share says whether the column holds percentages or their differences.

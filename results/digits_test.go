@@ -154,3 +154,27 @@ func TestNothingBecomesZero(t *testing.T) {
 		}
 	})
 }
+
+// TestRoundingShowsNoDigits: ends that differ by what rounding leaves, and a value beside them, print as one number
+// without an interval does, in every kind of column.
+func TestRoundingShowsNoDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.SampledFrom([]Column{{Unit: "%", Digits: 2}, {Unit: "points", Digits: 2}, {Unit: "s", Digits: 3, Significant: true}, {Digits: 3}, {Unit: "J", Digits: 4, Significant: true, Per: "answers"}}).Draw(t, "column")
+		v := float64(rapid.IntRange(-9999, 9999).Draw(t, "v")) / 100
+		hair := func(x float64) float64 {
+			for range rapid.IntRange(0, 4).Draw(t, "ulps") {
+				x = math.Nextafter(x, float64(rapid.SampledFrom([]int{-1000, 1000}).Draw(t, "way")))
+			}
+			return x
+		}
+		e := Estimate{Value: ptr(hair(v)), Low: ptr(hair(v)), High: ptr(hair(v)), N: rapid.IntRange(1, 200).Draw(t, "n")}
+		col := Digits{}.Of(c, []*Estimate{&e})
+		value, interval := col.Print(e)
+		if digits := len(strings.Trim(strings.ReplaceAll(value, ".", ""), "-0")); digits > 4 {
+			t.Fatalf("%v [%v, %v] prints as %s %s", *e.Value, *e.Low, *e.High, value, interval)
+		}
+		if interval != "["+value+", "+value+"]" {
+			t.Fatalf("%v [%v, %v] prints as %s %s", *e.Value, *e.Low, *e.High, value, interval)
+		}
+	})
+}

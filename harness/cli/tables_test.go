@@ -5,7 +5,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -154,7 +156,8 @@ studies:
 `
 
 // TestEveryTableIsTidy: of the default run, in two sessions, and of sweeps every CSV has one
-// line a key and quantity, what tells lines apart in columns of its own, and can be pivoted.
+// line a key and quantity, what tells lines apart in columns of its own, and can be pivoted; and
+// nothing that people see has more digits than its column's rule gives.
 func TestEveryTableIsTidy(t *testing.T) {
 	t.Parallel()
 	bench, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
@@ -176,9 +179,23 @@ func TestEveryTableIsTidy(t *testing.T) {
 			file := filepath.Join(dir, "bench.yaml")
 			put(t, file, []byte(c.bench))
 			for _, more := range [][]string{{"--limit", "1"}, nil} { // two sessions
-				if code, _, errs := assayHere(t, append([]string{"run", "-c", file}, more...)...); code > 1 {
+				code, out, errs := assayHere(t, append([]string{"run", "-c", file}, more...)...)
+				if code > 1 {
 					t.Fatalf("exit code %d\n%s", code, errs)
 				}
+				fewDigits(t, "terminal", out)
+			}
+			shown := 0
+			err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+				if err == nil && strings.Contains(path, "-report") && slices.Contains([]string{".html", ".md", ".tex", ".svg"}, filepath.Ext(path)) {
+					var text []byte
+					text, err = os.ReadFile(path)
+					shown += fewDigits(t, filepath.Base(path), string(text))
+				}
+				return err
+			})
+			if err != nil || shown < 500 {
+				t.Fatalf("%d numbers are shown: %v", shown, err)
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "*", "tables", "*.csv"))
 			if more, _ := filepath.Glob(filepath.Join(dir, ".assay", "*", "tables", "*.csv")); err == nil {
@@ -219,6 +236,17 @@ func tidy(t *testing.T, path string) []string {
 		"parameters", "groups", "value", "unit", "low", "high", "n", "n_undefined", "n_invalid", "why", "unfinished", "synthetic"}
 	head := lines[0]
 	at := func(column string) int { return slices.Index(head, column) }
+	number := func(line []string, column string) (float64, bool) {
+		j := at(column)
+		if j < 0 || line[j] == "" {
+			return 0, false
+		}
+		v, err := strconv.ParseFloat(line[j], 64)
+		if err != nil || strconv.FormatFloat(v, 'g', -1, 64) != line[j] {
+			t.Errorf("%s: %s %q is not the shortest form of a number", name, column, line[j])
+		}
+		return v, true
+	}
 	params := map[string]bool{}
 	pivot := map[string]map[string]bool{} // by key: quantities
 	for _, line := range lines[1:] {
@@ -236,6 +264,16 @@ func tidy(t *testing.T, path string) []string {
 			}
 			if (column == "arm" || column == "condition") && levelIn.MatchString(line[j]) {
 				t.Fatalf("%s: %s %q has a level in it", name, column, line[j])
+			}
+		}
+		if at("quantity") >= 0 {
+			v, ok := number(line, "value")
+			if ok && v != 0 && math.Abs(v) < 1e-12 && quantity != "p" && quantity != "p_holm" {
+				t.Errorf("%s: %s, %s is what rounding left: %v", name, key, quantity, v)
+			}
+			low, _ := number(line, "low")
+			if high, ok := number(line, "high"); ok && high-low <= 1e-12*max(1, math.Abs(high)) {
+				t.Errorf("%s: %s, %s: an interval without width: %v to %v", name, key, quantity, low, high)
 			}
 		}
 		k := strings.Join(key, "|")
@@ -258,6 +296,40 @@ func tidy(t *testing.T, path string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(params))
+}
+
+// What of a page or picture people do not read; a number with a point, and one with its interval.
+var (
+	unseen  = regexp.MustCompile(`(?s)<(?:script|style)\b.*?</(?:script|style)>|<path[^>]*>|<[^>]*>`)
+	decimal = regexp.MustCompile(`-?\b\d+\.\d+\b`)
+	beside  = regexp.MustCompile(`(-?\d+(?:\.\d+)?) *\[(-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\]`)
+)
+
+// fewDigits looks at every number that is shown, and says how many there are. Beside an interval, a value stands to the
+// second significant digit of half its width, and to two more where a bound would look like 0.
+func fewDigits(t *testing.T, name, text string) int {
+	t.Helper()
+	text = unseen.ReplaceAllString(text, " ")
+	const most = 6 // significant digits
+	all := decimal.FindAllString(text, -1)
+	for _, n := range all {
+		if digits := strings.TrimLeft(strings.ReplaceAll(n, ".", ""), "-0"); len(digits) > most {
+			t.Errorf("%s shows %s", name, n)
+		}
+	}
+	for _, m := range beside.FindAllStringSubmatch(text, -1) {
+		low, errLow := strconv.ParseFloat(m[2], 64)
+		high, errHigh := strconv.ParseFloat(m[3], 64)
+		if errLow != nil || errHigh != nil || high <= low {
+			t.Errorf("%s shows %s", name, m[0])
+			continue
+		}
+		_, decimals, _ := strings.Cut(m[1], ".")
+		if rule := 1 - math.Floor(math.Log10((high-low)/2)); float64(len(decimals)) > max(0, rule)+2 {
+			t.Errorf("%s shows %s", name, m[0])
+		}
+	}
+	return len(all)
 }
 
 var levelIn = regexp.MustCompile(`@|\d in flight|\d shots?\b`)

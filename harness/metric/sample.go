@@ -250,7 +250,7 @@ func (s *Sample) Run(seed uint64, b int) {
 	s.compute(sums, w, values)
 	defined := false
 	for i, e := range all {
-		switch v := values[i]; {
+		switch v := stats.Settled(values[i]); {
 		case !math.IsNaN(v):
 			e.Value, e.Why = &v, ""
 			e.Clusters = s.held(e)
@@ -347,7 +347,7 @@ func (s *Sample) percentiles(e *results.Estimate, ends func(tail float64) (low, 
 // end sets an interval; why says why there is none.
 func (s *Sample) end(e *results.Estimate, low, high float64, why stats.Undefined) {
 	if e.Why = string(why); why == "" {
-		e.Low, e.High = &low, &high
+		e.Low, e.High = new(stats.Settled(low)), new(stats.Settled(high))
 	}
 }
 

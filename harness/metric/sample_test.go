@@ -125,3 +125,36 @@ func BenchmarkSample1079(b *testing.B) {
 		s.Run(1, 10_000)
 	}
 }
+
+// TestRepeatedValuesHaveNoInterval: of 1 to 48 items of equal ratios none has an interval, and a difference of
+// rounding is 0.
+func TestRepeatedValuesHaveNoInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 48).Draw(t, "n")
+		v := rapid.Float64Range(0.1, 1000).Draw(t, "v") / 3
+		s := &Sample{}
+		one, other := s.Fraction(), s.Fraction()
+		for i := range n {
+			s.Item()
+			for range rapid.IntRange(1, 9).Draw(t, "answers") {
+				s.Add(one.Num, i, v)
+				s.Add(one.Den, i, 1)
+			}
+			s.Add(other.Num, i, v)
+			s.Add(other.Den, i, 1)
+		}
+		value := s.Sums(one.Percent)
+		less := s.Sums(func(sums []float64) (float64, bool) {
+			a, _ := one.Percent(sums)
+			b, ok := other.Percent(sums)
+			return (a - b) / 100, ok
+		})
+		s.Run(3, 200)
+		if value.Low != nil || value.Why == "" || math.Abs(*value.Value-100*v) > 1e-9*v {
+			t.Fatalf("%d times %v: %+v", n, v, value)
+		}
+		if v < 30 && (*less.Value != 0 || less.Low != nil) {
+			t.Fatalf("%d times %v less itself: %v, %+v", n, v, *less.Value, less)
+		}
+	})
+}

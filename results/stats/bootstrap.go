@@ -210,13 +210,22 @@ func (b Bootstrap) run(n int, value float64, ok bool, why Undefined, next func(*
 		e.Why = Constant
 		return e
 	}
+	lo, hi = Settled(lo), Settled(hi)
 	e.Low, e.High = &lo, &hi
 	return e
 }
 
-// Same says whether two numbers differ by no more than rounding does: sums of equal values
+// Same says whether two numbers differ by no more than rounding does, in whatever decides what is printed: sums of equal values
 // in another order.
 func Same(a, b float64) bool {
-	const rounding = 1e-12
-	return math.Abs(a-b) <= max(rounding*max(math.Abs(a), math.Abs(b)), rounding/10)
+	return math.Abs(a-b) <= rounding*max(1, math.Abs(a), math.Abs(b))
+}
+
+// Settled is a number, or 0 where it is no more than rounding leaves of equal ones: no value,
+// difference or bound of ours that exists is so small. A p may be.
+func Settled(v float64) float64 {
+	if Same(v, 0) {
+		return 0
+	}
+	return v
 }

@@ -272,3 +272,45 @@ func BenchmarkF1Of1079(b *testing.B) {
 		})
 	}
 }
+
+// TestRepeatedValues: 1 to 48 equal values, in clusters of any sizes, have no interval and no difference, whatever
+// rounding leaves of sums in another order.
+func TestRepeatedValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 48).Draw(t, "n")
+		v := rapid.Float64Range(1e-3, 1e3).Draw(t, "v") / 7
+		shift := float64(rapid.IntRange(0, 3).Draw(t, "shift")) / 3
+		sums, cases := make([]float64, n), make([]float64, n)
+		p := Paired{Cluster: make([]int, n)}
+		for i := range n {
+			cases[i] = float64(rapid.IntRange(1, 19).Draw(t, "cases"))
+			for range int(cases[i]) {
+				sums[i] += v
+			}
+			a := rapid.Float64Range(-10, 10).Draw(t, "a")
+			p.A, p.B, p.Cluster[i] = append(p.A, a), append(p.B, a+shift), i
+		}
+		b := Bootstrap{Seed: 1, B: 100, Alpha: 0.05}
+		if e := b.Ratio(sums, cases); !near(*e.Value, v, 1e-9) || e.Low != nil || e.Why == "" {
+			t.Fatalf("%d times %v: %+v", n, v, e)
+		}
+		d := p.Difference(false, b)
+		if d.Low != nil || d.Why == "" || shift == 0 && *d.Value != 0 {
+			t.Fatalf("a difference of %v everywhere: %v, %+v", shift, *d.Value, d)
+		}
+		// A share that is the same in each cluster, on both sides, in another order of adding up.
+		share := rapid.Float64Range(0.01, 0.99).Draw(t, "share")
+		one, other := make([]float64, n), make([]float64, n)
+		for i := range n {
+			one[i] = share * cases[i]
+			for range int(cases[i]) {
+				other[i] += share
+			}
+		}
+		x, y := ShareOf(one, cases), ShareOf(other, cases)
+		low, high, ok := x.Less(y, true)
+		if ok != (n > 1) || ok && (!near(low, -high, 1e-9) || !near(high, math.Hypot(*x.High-share, share-*y.Low), 1e-9)) {
+			t.Fatalf("%d shares of %v less themselves: [%v, %v] %v", n, share, low, high, ok)
+		}
+	})
+}

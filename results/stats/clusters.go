@@ -72,7 +72,6 @@ func MeanShare(of []Share, same bool) Share {
 // shareMoved is a share of which is known what each cluster moves it by; moves sum to 0.
 // between says that scores lie between 0 and 1.
 func shareMoved(p float64, moves, answers []float64, between bool) Share {
-	const rounding = 1e-12
 	if p < -rounding || p > 1+rounding {
 		panic("stats: internal error: a share outside of 0 to 1")
 	}
@@ -132,7 +131,7 @@ func (a Share) Less(b Share, paired bool) (low, high float64, ok bool) {
 			v := b.moves[i]
 			uv, uu, vv = uv+u*v, uu+u*u, vv+v*v
 		}
-		if uu > 0 && vv > 0 {
+		if uu > rounding*rounding && vv > rounding*rounding {
 			r = min(1, max(-1, uv/math.Sqrt(uu*vv)))
 		}
 	}
@@ -342,7 +341,7 @@ func (p Paired) Difference(share bool, b Bootstrap) Difference {
 		less[c] += p.B[i] - p.A[i]
 		cases[c]++
 	}
-	value, chance := sum(less)/float64(d.N), SignFlips(less)
+	value, chance := Settled(sum(less)/float64(d.N)), SignFlips(less)
 	d.Value, d.P = &value, &chance
 	for _, n := range cases {
 		if n > 0 {
@@ -352,6 +351,7 @@ func (p Paired) Difference(share bool, b Bootstrap) Difference {
 	if share {
 		x, y := ShareOf(sumB, cases), ShareOf(sumA, cases)
 		if low, high, ok := x.Less(y, true); ok {
+			low, high = Settled(low), Settled(high)
 			d.Low, d.High = &low, &high
 		} else {
 			d.Why = x.Why

@@ -108,7 +108,7 @@ func bestLambda(s Stratum, use func(int) bool) (float64, Undefined) {
 		return 0, NoUnlabelled
 	case len(y) < 2:
 		return 0, TooFewSpread
-	case slices.Min(f) == slices.Max(f):
+	case Same(slices.Min(f), slices.Max(f)):
 		return 0, FlatJudge
 	}
 	my, _ := Mean(y)

@@ -104,7 +104,7 @@ func TOST(d []float64, low, high float64) Equivalence {
 		e.Why = OneCase
 		return e
 	}
-	if slices.Min(d) == slices.Max(d) {
+	if Same(slices.Min(d), slices.Max(d)) {
 		sd = 0
 	}
 	e.SD = &sd

@@ -153,7 +153,10 @@ func (b Basis) blockTable() results.Table {
 		}
 		between := study.Value(&results.Estimate{Why: "the power at rest or a request's energy is not known"})
 		if x.Busy != nil && x.Answers != nil {
-			between = joules(*x.Busy - *x.Answers)
+			between = joules(0)
+			if !stats.Same(*x.Busy, *x.Answers) {
+				between = joules(*x.Busy - *x.Answers)
+			}
 		}
 		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
 			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), absolute, busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method)), study.Text(x.Energy.Sensor)})

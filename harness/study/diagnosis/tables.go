@@ -377,9 +377,9 @@ func looks(models []*metric.Model, t results.Table, test func(*metric.Model) met
 			continue
 		}
 		switch {
-		case *any.Value == 0:
+		case stats.Same(*any.Value, 0):
 			out = append(out, fmt.Sprintf("%s: to leave out any image changed none of %d answers: it may not look at them.", m.Name, any.N))
-		case *others.Value == 0:
+		case stats.Same(*others.Value, 0):
 			out = append(out, fmt.Sprintf("%s: to leave out any image but the first changed none of %d answers: it may look at the first image alone.", m.Name, others.N))
 		case holm[i] != nil && *holm[i] <= results.Sure && test(m).More > 0 && *first.Value > *others.Value:
 			out = append(out, fmt.Sprintf("%s: to leave out the first image changed %s %% of its answers (n = %d), any other one %s %% (n = %d; Holm p = %s over %s that have both): it looks at the first image more than at others.", m.Name,

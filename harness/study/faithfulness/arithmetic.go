@@ -2,6 +2,8 @@ package faithfulness
 
 import (
 	"math"
+
+	"assay/results/stats"
 )
 
 // This file is the arithmetic of tables and nothing else.
@@ -20,7 +22,9 @@ func course(values []float64) string {
 		if math.IsNaN(v) {
 			continue
 		}
-		up, down = up || v > last, down || v < last
+		if !math.IsNaN(last) && !stats.Same(v, last) {
+			up, down = up || v > last, down || v < last
+		}
 		last = v
 		n++
 	}

@@ -353,3 +353,30 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		}
 	}
 }
+
+// TestFewCasesAreNeverClearlyTheBest: of one to four cases, of which a model has all right and another none, neither
+// is clearly the best: no test tells so few apart.
+func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		must(t, err)
+		defer st.Close()
+		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+		var list []results.Item
+		for i := range n {
+			list = append(list, results.Item{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")})
+		}
+		must(t, st.PutItems(t.Context(), list))
+		answersOf(t, st, "wrong", "baseline", armAnswer, 0, strings.Repeat("w", n))
+		answersOf(t, st, "right", "baseline", armAnswer, 0, strings.Repeat("r", n))
+		sections, err := summarize(t.Context(), st, judges(), nil)
+		must(t, err)
+		for i := range sections {
+			sections[i].Study = Name
+		}
+		a := best.Main(sections)
+		if e := a.Table.Rows[0][1].Estimate; e.Best || *e.Value != 100 || strings.Contains(a.Says[0], "clearly the highest") || !strings.Contains(a.Says[0], "not clearly") {
+			t.Errorf("%d cases: best %t; %s", n, e.Best, a.Says[0])
+		}
+	}
+}

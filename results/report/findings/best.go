@@ -1,6 +1,9 @@
 package findings
 
-import "assay/results"
+import (
+	"assay/results"
+	"assay/results/stats"
+)
 
 // pair is how two models differ on the items that both answered.
 type pair struct {
@@ -65,8 +68,12 @@ func leading(t results.Table, j int, rows []int) int {
 		if e == nil || e.Value == nil || t.Columns[j].Better == "" {
 			continue
 		}
-		if lead < 0 || t.Columns[j].Better == results.Higher && *e.Value > *t.Rows[lead][j].Estimate.Value ||
-			t.Columns[j].Better == results.Lower && *e.Value < *t.Rows[lead][j].Estimate.Value {
+		if lead < 0 {
+			lead = i
+			continue
+		}
+		best := *t.Rows[lead][j].Estimate.Value
+		if !stats.Same(*e.Value, best) && (*e.Value > best) == (t.Columns[j].Better == results.Higher) {
 			lead = i
 		}
 	}

@@ -92,3 +92,26 @@ func TestBestSentenceFollowsPairs(t *testing.T) {
 		}
 	})
 }
+
+// TestRoundingRanksNobody: models whose values differ by what rounding leaves share the best one, in the order of
+// their names, and none leads by a difference of rounding.
+func TestRoundingRanksNobody(t *testing.T) {
+	for n := 1; n <= 48; n++ {
+		sum := 0.
+		for range n {
+			sum += 63.6
+		}
+		a, b := 63.6, sum/float64(n)
+		s := []results.Section{{Study: "x", Name: "x", Title: "X", Tables: []results.Table{{Name: "x-main", Columns: []results.Column{{Name: "model"}, {Name: "accuracy", Title: "Accuracy", Unit: "%", Digits: 2, Better: results.Higher}},
+			Rows: [][]results.Cell{{word("b"), bare(max(a, b), n)}, {word("a"), bare(min(a, b), n)}}}},
+			Headline: []results.Headline{{Table: "x-main", Column: "accuracy", Title: "Accuracy", Main: true}}},
+			{Study: "x", Name: "x-pairs", Tables: []results.Table{pairs("x", "accuracy", []results.Cell{word("b"), word("a"), word(""), bare(max(a, b)-min(a, b), n), chance(.001)})}}}
+		found := Main(s)
+		if first := found.Table.Rows[0][0].Text; first != "a" || !strings.Contains(found.Says[0], "the highest together with") {
+			t.Errorf("%d times 63.6: %s first; %s", n, first, found.Says[0])
+		}
+		if leads(results.Higher, pair{results.Estimate{Value: new(max(a, b) - min(a, b) + 1e-15)}, .001}) {
+			t.Errorf("%d: a difference of rounding leads", n)
+		}
+	}
+}

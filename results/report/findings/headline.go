@@ -271,7 +271,7 @@ func rank(models []string, columns []column) {
 			a, b := c.cells[x], c.cells[y]
 			okA, okB := a != nil && a.Value != nil, b != nil && b.Value != nil
 			switch {
-			case okA && okB && *a.Value != *b.Value:
+			case okA && okB && !stats.Same(*a.Value, *b.Value):
 				d := cmp.Compare(*b.Value, *a.Value)
 				if c.Better == results.Lower {
 					d = -d
@@ -358,7 +358,8 @@ func say(t results.Table, j int, c column, all []column) string {
 
 // leads says whether the first of two is clearly the better one.
 func leads(better results.Better, p pair) bool {
-	return p.clear() && (*p.difference.Value > 0) == (better == results.Higher) && *p.difference.Value != 0
+	d := *p.difference.Value
+	return p.clear() && !stats.Same(d, 0) && (d > 0) == (better == results.Higher)
 }
 
 // gap is a difference in words, with its test; where test and interval do not agree it says so.
