@@ -154,7 +154,7 @@ func (b Basis) blockTable() results.Table {
 		between := study.Value(&results.Estimate{Why: "the power at rest or a request's energy is not known"})
 		if x.Busy != nil && x.Answers != nil {
 			between = joules(0)
-			if !stats.Same(*x.Busy, *x.Answers) {
+			if !stats.Same(float64(*x.Busy), float64(*x.Answers)) {
 				between = joules(*x.Busy - *x.Answers)
 			}
 		}
