@@ -19,15 +19,17 @@ type Split struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// Draw is items that were drawn at random to be rated, whole: with each of their
-// answers that was asked for.
+// Draw is items that were drawn at random to be rated, whole, with each of their
+// answers that was asked for, or in a second stage some of these.
 type Draw struct {
 	Study  string    `json:"study"`
 	By     string    `json:"by"` // what strata are made of: "type", "task", "modality", "none"
 	Seed   uint64    `json:"seed"`
 	Made   time.Time `json:"made"`
 	Strata []Stratum `json:"strata"`
-	Cases  []Drawn   `json:"cases"`
+	// Within is the probability that an answer to a drawn item was drawn; 0: each was.
+	Within float64 `json:"within,omitempty"`
+	Cases  []Drawn `json:"cases"`
 	// Calibration are answers to other items, for raters to learn the scales by: they are
 	// labels of nothing.
 	Calibration []Drawn `json:"calibration,omitempty"`

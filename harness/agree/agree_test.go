@@ -522,6 +522,94 @@ func TestCalibrationIsOfOtherItems(t *testing.T) {
 	}
 }
 
+// TestMinutes: 100 words and two grades take 50 s, twice that 1 min 40 s, which is 2 minutes.
+func TestMinutes(t *testing.T) {
+	line := fmt.Sprintf(`{"case":"a","question":%q,"answer":"yes","reasoning":%q,"axes":["CF","CA"]}`+"\n", strings.Repeat("word ", 49), strings.Repeat("word ", 50))
+	if n, err := Minutes(strings.NewReader(line + line)); n != 2 || err != nil {
+		t.Errorf("%d minutes (%v)", n, err)
+	}
+	if _, err := Minutes(strings.NewReader("{")); err == nil {
+		t.Error("half a line is read")
+	}
+}
+
+// TestTwoStages: of the answers to drawn items as many are drawn as raters are to see, each with the same probability,
+// which is kept, and evenly over items.
+func TestTwoStages(t *testing.T) {
+	b := newBench(t)
+	var out bytes.Buffer
+	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 10, Cases: 7, Seed: 5}, &out)
+	b.must(err)
+	if len(draw.Cases) != 7 || strings.Count(out.String(), "\n") != 7 || draw.Within != 7./20 || draw.Strata[0].Drawn != 5 {
+		t.Errorf("%d cases, probability %v within items: %+v", len(draw.Cases), draw.Within, draw.Strata)
+	}
+	items := map[string]int{}
+	for _, c := range draw.Cases {
+		if items[c.Key.Item]++; items[c.Key.Item] > 1 {
+			t.Errorf("both answers to item %s are drawn, of others none", c.Key.Item)
+		}
+	}
+	for _, c := range []int{0, 20, 60} {
+		if draw, err = Draw(t.Context(), b.st, Wanted{By: "type", Items: 10, Cases: c, Seed: 5}, &out); err != nil || len(draw.Cases) != 20 || draw.Within != 0 {
+			t.Errorf("at most %d: %d cases, probability %v within items (%v)", c, len(draw.Cases), draw.Within, err)
+		}
+	}
+	// Over all places to begin at each answer is drawn equally often.
+	all := make([]results.Drawn, 20)
+	for i := range all {
+		all[i].Case = fmt.Sprint(i)
+	}
+	often := map[string]int{}
+	for start := range uint64(20) {
+		for _, c := range evenly(all, 7, start) {
+			often[c.Case]++
+		}
+	}
+	for _, c := range all {
+		if often[c.Case] != 7 {
+			t.Errorf("answer %s is drawn %d times of 20, want 7", c.Case, often[c.Case])
+		}
+	}
+}
+
+// TestCorrectedOfTwoStages: the mean of a model over all arms and conditions is corrected by the answers that were drawn
+// within items; answers to one item are one cluster, whether they were drawn or not.
+func TestCorrectedOfTwoStages(t *testing.T) {
+	b := newBench(t)
+	draw, err := Draw(t.Context(), b.st, Wanted{By: "none", Items: 16, Cases: 20, Seed: 2}, &bytes.Buffer{})
+	b.must(err)
+	names := map[results.Key]string{}
+	for _, c := range draw.Cases {
+		names[c.Key] = c.Case
+	}
+	secs, _ := b.sections(b.rate("anna", 1<<40, func(k results.Key, _ string) string { return names[k] }))
+	got := cellOf(t, secs, "corrected", "corrected", "CF", "bad", "m", "all", "all")
+	x := stats.Stratum{Share: 1}
+	for i := range items {
+		for _, condition := range conditions() {
+			k := results.Key{Study: "faithfulness", Model: "m", Item: fmt.Sprintf("i%02d", i), Arm: "structured", Condition: condition}
+			said, err := b.st.JudgmentsOf(t.Context(), k)
+			b.must(err)
+			var v struct{ Score float64 }
+			for _, j := range said {
+				if j.Rubric == axisCF && j.Judge == "bad" {
+					b.must(json.Unmarshal(j.Verdict, &v))
+				}
+			}
+			f := 25 * (v.Score - 1)
+			if names[k] == "" {
+				x.Unlabelled, x.OtherOf = append(x.Unlabelled, f), append(x.OtherOf, i)
+			} else {
+				x.Labels, x.Judged, x.LabelOf = append(x.Labels, 25*float64(b.truth[axisCF][k]-1)), append(x.Judged, f), append(x.LabelOf, i)
+			}
+		}
+	}
+	want := stats.Correct([]stats.Stratum{x}, stats.CrossFitted)
+	if got.Value == nil || math.Abs(*got.Value-*want.Value) > 1e-9 || math.Abs(*got.Low-*want.Low) > 1e-9 || math.Abs(*got.High-*want.High) > 1e-9 || got.N != 2*items {
+		t.Errorf("corrected %+v, want %v [%v, %v]", got, *want.Value, *want.Low, *want.High)
+	}
+}
+
 // TestCorrected: labels of what was drawn correct the means of what was not.
 func TestCorrected(t *testing.T) {
 	b := newBench(t)

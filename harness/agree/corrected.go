@@ -27,6 +27,13 @@ type corrected struct {
 	rogan       *results.Estimate // binary axes
 }
 
+// everything stands for every arm and condition of a model.
+const everything = "all"
+
+func (c cell) has(k results.Key) bool {
+	return c.model == k.Model && (c.arm == everything && c.condition == everything || c.arm == k.Arm && c.condition == k.Condition)
+}
+
 // itemKind says what an item is among strata of a kind.
 type itemKind func(it results.Item, by string) string
 
@@ -104,7 +111,11 @@ func (d *drawing) correct() (out []corrected, unrated int) {
 	}
 	for _, c := range d.Cases {
 		d.names[c.Key] = c.Case
-		if at := (cell{c.Key.Model, c.Key.Arm, c.Key.Condition}); !slices.Contains(cells, at) {
+		at := cell{c.Key.Model, c.Key.Arm, c.Key.Condition}
+		if d.Within > 0 { // few of each, and enough of all together
+			at = cell{c.Key.Model, everything, everything}
+		}
+		if !slices.Contains(cells, at) {
 			cells = append(cells, at)
 		}
 		if !graded[c.Case] {
@@ -146,23 +157,27 @@ func (v *several) add(x float64) { v.sum, v.n = v.sum+x, v.n+1 }
 
 func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	out := corrected{cell: c, axis: a.Name, judge: judge}
-	type item struct {
+	type item struct { // or one answer to it, where answers were drawn
 		stratum     string
 		drawn       bool
 		judged, own several // by the judge, by people
 		missing     bool    // of a drawn answer one of the two
 	}
 	items := map[string]*item{}
-	var order []string
+	var order, asked []string
 	for _, ans := range d.Answers {
-		if (cell{ans.Key.Model, ans.Key.Arm, ans.Key.Condition}) != c {
+		if !c.has(ans.Key) {
 			continue
 		}
-		it := items[ans.Key.Item]
+		unit := ans.Key.Item
+		if d.Within > 0 { // an answer has the same probability as any other of the stratum, an item has not
+			unit = ans.Key.Name()
+		}
+		it := items[unit]
 		if it == nil {
 			it = &item{stratum: d.kind(ans.Item, d.By)}
-			items[ans.Key.Item] = it
-			order = append(order, ans.Key.Item)
+			items[unit] = it
+			order, asked = append(order, unit), append(asked, ans.Key.Item)
 		}
 		f, judged := ans.Judge[a.Name][judge]
 		if judged {
@@ -178,7 +193,7 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 		}
 	}
 	of := map[string]int{} // cluster, by item
-	for i, c := range stats.ClustersOf(len(order), func(i int) string { return d.Cluster(order[i]) }) {
+	for i, c := range stats.ClustersOf(len(order), func(i int) string { return d.Cluster(asked[i]) }) {
 		of[order[i]] = c
 	}
 	var strata []stats.Stratum
@@ -325,6 +340,9 @@ func correctedSection(data *rated.Data, draw *results.Draw, labels []results.Lab
 			{Name: "lambda", Title: "Lambda", Digits: 3, Help: "how much of the judge enters: 0 none; cross-fitted, mean over labels"},
 			score("rogan_gladen", "Rogan-Gladen", "of binary axes: (share + specificity - 1) / (sensitivity + specificity - 1); its interval is that of the profile likelihood, widened by what clusters add to the variance")},
 		Notes: []string{"Items are drawn whole: no item has a label and counts among the others. Strata are combined by their share of the items. Variances are over clusters: items that share images."}}
+	if draw.Within > 0 {
+		t.Notes = []string{"Items are drawn, then answers to them: means are over answers, of all arms and conditions of a model, as few of each were drawn. Strata are combined by their share of the answers. Variances are over clusters: answers to one item, and items that share images."}
+	}
 	for _, c := range list {
 		t.Rows = append(t.Rows, []results.Cell{study.Text(c.axis), study.Text(c.judge), study.Text(c.model), study.Text(c.arm), study.Text(c.condition), study.Value(c.plain), study.Value(c.people), study.Value(c.ppi), study.Value(c.lambda), study.Value(c.rogan)})
 	}
@@ -337,6 +355,9 @@ func correctedSection(data *rated.Data, draw *results.Draw, labels []results.Lab
 		drawn = append(drawn, fmt.Sprintf("%s: %d of %d (probability %s)", name, x.Drawn, x.Items, stats.Fixed(x.Probability(), 3)))
 	}
 	s.Methods = []string{fmt.Sprintf("Items to be labelled were drawn at random within strata by %s (seed %d): %s.", draw.By, draw.Seed, strings.Join(drawn, "; "))}
+	if draw.Within > 0 {
+		s.Methods[0] += fmt.Sprintf(" Of the answers to these items %d were drawn, each with probability %s.", len(draw.Cases), stats.Fixed(draw.Within, 3))
+	}
 	if unrated > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%d of %d answers that were drawn have no rating: if those are harder than the others, corrected means are off.", unrated, len(draw.Cases)))
 	}

@@ -2,10 +2,13 @@ package agree
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/sqlite"
+	reply "assay/results/text"
 )
 
 // Wanted is what is to be drawn for people to rate.
@@ -20,6 +24,7 @@ type Wanted struct {
 	Study      string
 	By         string // Strata of items
 	Items      int
+	Cases      int // at most so many answers to these, drawn at random; 0: all
 	Seed       uint64
 	Models     []string // empty: all, as arms and conditions
 	Arms       []string
@@ -44,8 +49,8 @@ func kindOf(it results.Item, by string) string {
 	return ""
 }
 
-// Draw draws, of the answers that judges are asked about, whole items at random within strata, each stratum in proportion to its
-// size and at least two of it, and keeps in the store what was drawn with which
+// Draw draws, of the answers that judges are asked about, items at random within strata, each stratum in proportion to its
+// size and at least two of it, then answers to these, and keeps in the store what was drawn with which
 // probability. It writes what raters are shown as JSON lines, in an order of chance:
 // neither model nor condition.
 func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (results.Draw, error) {
@@ -103,12 +108,18 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		items := strata[s.Name]
 		slices.SortFunc(items, func(a, b string) int { return strings.Compare(digest("item", a), digest("item", b)) })
 		for _, item := range items[:s.Drawn] {
-			for _, a := range byItem[item] {
-				c := drawn(a.Key)
+			own := each(byItem[item], drawn)
+			slices.SortFunc(own, func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) })
+			for _, c := range own {
 				c.Stratum = s.Name
 				draw.Cases = append(draw.Cases, c)
 			}
 		}
+	}
+	if n := len(draw.Cases); w.Cases > 0 && w.Cases < n {
+		start := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("within "), w.Seed))
+		draw.Within = float64(w.Cases) / float64(n)
+		draw.Cases = evenly(draw.Cases, w.Cases, binary.LittleEndian.Uint64(start[:])%uint64(n))
 	}
 	// One answer to each of the items that were not drawn.
 	var rest []results.Drawn
@@ -131,6 +142,20 @@ func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (resul
 		return none, err
 	}
 	return draw, st.PutManifest(ctx, man)
+}
+
+// evenly draws n of a list, each with the same probability, where each start below the list's length is as likely as
+// another: every so manieth, so that answers to one item, which stand together in an order of chance, are drawn in equal shares.
+func evenly(list []results.Drawn, n int, start uint64) []results.Drawn {
+	var out []results.Drawn
+	all := uint64(len(list))
+	for i, c := range list {
+		at := uint64(i)*uint64(n) + start
+		if (at+uint64(n))/all > at/all {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func each(answers []rated.Answer, of func(results.Key) results.Drawn) []results.Drawn {
@@ -198,6 +223,27 @@ type shown struct {
 	Axes      []string `json:"axes"`
 }
 
+// How long a rater is taken to need.
+const (
+	WordsAMinute  = 200
+	SecondsAGrade = 10
+)
+
+// Minutes is about how long a rater needs for what Draw wrote, rounded up.
+func Minutes(written io.Reader) (int, error) {
+	seconds := 0.
+	for in := json.NewDecoder(written); ; {
+		var s shown
+		if err := in.Decode(&s); errors.Is(err, io.EOF) {
+			return int(math.Ceil(seconds / 60)), nil
+		} else if err != nil {
+			return 0, err
+		}
+		words := len(strings.Fields(s.Question)) + len(strings.Fields(s.Answer)) + len(strings.Fields(s.Reasoning))
+		seconds += 60*float64(words)/WordsAMinute + SecondsAGrade*float64(len(s.Axes))
+	}
+}
+
 // show writes what raters are shown.
 func (d *data) show(ctx context.Context, st *sqlite.Store, draw results.Draw, w io.Writer) error {
 	out := json.NewEncoder(w)
@@ -216,7 +262,8 @@ func (d *data) show(ctx context.Context, st *sqlite.Store, draw results.Draw, w 
 		if !ok || last.Output == nil {
 			return fmt.Errorf("%s: its answer went missing", c.Key.Name())
 		}
-		s := shown{Case: c.Case, Answer: last.Output.Answer, Reasoning: last.Output.Reasoning, Axes: axes}
+		s := shown{Case: c.Case, Axes: axes}
+		s.Answer, s.Reasoning = reply.Shown(last.Output.Answer, last.Output.Reasoning)
 		said, err := st.JudgmentsOf(ctx, c.Key)
 		if err != nil {
 			return err

@@ -254,14 +254,7 @@ func (t *told) texts(out results.Output, key bool) []rating.Text {
 		add("Findings of experts", t.Findings, true)
 		add("Discussion by experts", t.Discussion, true)
 	}
-	reasoning := text.Reasoning(out.Answer, out.Reasoning)
-	answer := text.Said(out.Answer)
-	if answer == "" {
-		answer = text.Outside(out.Answer)
-	}
-	if text.Fold(reasoning) == text.Fold(answer) {
-		reasoning = ""
-	}
+	answer, reasoning := text.Shown(out.Answer, out.Reasoning)
 	add("Answer", answer, false)
 	add("Reasoning", reasoning, false)
 	return list

@@ -2,9 +2,11 @@
 package people
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,12 +113,13 @@ func Rate(in command.Streams) *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:  "sample",
 			Usage: "draw answers at random for people to rate, and keep with which probability",
-			Description: "Items are drawn whole within strata: every answer to them that the filters name. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
+			Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
 				"Ratings of these answers correct the means of judged scores: assay agree.",
 			ArgsUsage: "[STORE.sqlite]",
 			Flags: []cli.Flag{command.ConfigFlag(),
 				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
 				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
+				&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
 				&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
 				&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
 				&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
@@ -131,7 +134,7 @@ func Rate(in command.Streams) *cli.Command {
 }
 
 func (s streams) rateSample(c *cli.Context) error {
-	w := agree.Wanted{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Seed: c.Uint64("seed"),
+	w := agree.Wanted{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
 		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
 	if c.IsSet("calibration") {
 		w.Calibration = c.Int("calibration")
@@ -144,6 +147,9 @@ func (s streams) rateSample(c *cli.Context) error {
 	}
 	if w.Items < 2 {
 		return command.Usage("rate sample: --items: expected 2 or more, found %d", w.Items)
+	}
+	if w.Cases < 0 || w.Cases == 1 {
+		return command.Usage("rate sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
 	}
 	path, err := command.StoreOf(c)
 	if err != nil {
@@ -159,9 +165,10 @@ func (s streams) rateSample(c *cli.Context) error {
 	defer st.Close()
 	var draw results.Draw
 	var asked error
+	var shown bytes.Buffer
 	to := c.String("out")
 	err = command.WriteFile(to, func(out io.Writer) (err error) {
-		draw, asked = agree.Draw(c.Context, st, w, out)
+		draw, asked = agree.Draw(c.Context, st, w, io.MultiWriter(out, &shown))
 		return asked
 	})
 	if err != nil {
@@ -172,6 +179,14 @@ func (s streams) rateSample(c *cli.Context) error {
 			return command.Environment(err)
 		}
 	}
-	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate, one a line\n", to, len(draw.Cases))
+	minutes, err := agree.Minutes(&shown)
+	if err != nil {
+		return command.Environment(err)
+	}
+	whole := ""
+	if draw.Within > 0 {
+		whole = fmt.Sprintf(" of %d to these items (--cases 0 for all)", int(math.Round(float64(len(draw.Cases))/draw.Within)))
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate%s, one a line\nabout %s of a rater, at %d words a minute and %d seconds a grade\n", to, len(draw.Cases), whole, results.Count(minutes, "minute", "minutes"), agree.WordsAMinute, agree.SecondsAGrade)
 	return command.Environment(err)
 }
