@@ -486,7 +486,8 @@ type DoubtOf int
 // What can be in doubt.
 const (
 	DoubtRest    DoubtOf = iota // nothing that a conclusion rests on
-	DoubtAnswers                // failed, or not to be read
+	DoubtUnread                 // not to be read
+	DoubtAnswers                // failed
 	DoubtJudges                 // without a usable verdict
 	DoubtTimes                  // without a valid time
 )

@@ -29,7 +29,8 @@ type Account struct {
 	Turns      int // requests of one trial of the arm, 1 or more
 	Trials     int // stored, failures too
 	Failed     int
-	Unread     int // answers that name no answer to the question
+	Unread     int           // answers that name no answer to the question
+	Unreadable []results.Key // the first of these
 	Retried    int
 	Failures   map[string]int // by kind
 	Flags      map[results.Flag]int
@@ -241,7 +242,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []resul
 		about(results.DoubtAnswers, a.Failed, a.Trials, "%d of %d trials failed and are left out (%s).", a.Failed, a.Trials, a.kinds())
 	}
 	if a.Unread > 0 {
-		about(results.DoubtAnswers, a.Unread, answers, "%d of %d answers could not be read as an answer to the question; they count as wrong.", a.Unread, answers)
+		about(results.DoubtUnread, a.Unread, answers, "%d of %d answers could not be read as an answer to the question; they count as wrong.", a.Unread, answers)
 	}
 	warn := func(n int, format string, args ...any) { about(results.DoubtTimes, n, answers, format, args...) }
 	if n := a.Flags[results.FlagTruncated]; n > 0 {

@@ -55,7 +55,7 @@ func TestWarnings(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if want := []results.Doubt{{Of: results.DoubtAnswers, Share: 20. / 120}, {Of: results.DoubtAnswers, Share: .9}, {Of: results.DoubtTimes, Share: .02}, {Of: results.DoubtTimes, Share: .03}, {Of: results.DoubtTimes, Share: .01}, {Of: results.DoubtJudges, Share: .06}}; !slices.Equal(doubts, want) {
+	if want := []results.Doubt{{Of: results.DoubtAnswers, Share: 20. / 120}, {Of: results.DoubtUnread, Share: .9}, {Of: results.DoubtTimes, Share: .02}, {Of: results.DoubtTimes, Share: .03}, {Of: results.DoubtTimes, Share: .01}, {Of: results.DoubtJudges, Share: .06}}; !slices.Equal(doubts, want) {
 		t.Errorf("%v", doubts)
 	}
 	if w := NewAccount("m", "x").Warnings([]string{"r"}, nil); w != nil {

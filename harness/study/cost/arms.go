@@ -94,6 +94,9 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	x.Add(item, t.Row, a.said)
 	if !t.Row.Failed && a.unread(t) {
 		x.Unread++
+		if len(x.Unreadable) < unreadShown {
+			x.Unreadable = append(x.Unreadable, t.Row.Key)
+		}
 	}
 	x.Costs.Add(item, t.Row, known(a.right, &right), known(a.steps, &steps))
 	x.Paces.Add(item, t.Row)

@@ -9,6 +9,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
+	answers "assay/harness/study/accuracy"
 	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/steps"
@@ -54,7 +55,7 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 		return nil, err
 	}
 	r.accounts, r.costs = cost.ArmsOf(r.Run)
-	return r.sections(), nil
+	return basis.WithUnread(ctx, st, r.accounts, r.sections())
 }
 
 // inArm is a row of one arm.
@@ -142,16 +143,16 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				study.Percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(metric.Fixed(scoreRecallFixed, scorePrecision, false))),
 			}},
 		{Name: tableAccuracy, Title: "Accuracy of final answers", Keys: []string{"arm"}, Rows: metric.ByKey,
-			Columns: []metric.Metric{
+			Columns: slices.Insert([]metric.Metric{
 				study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", accuracy),
 				study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(scoreAccuracy)),
 				study.Percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				study.Percent("accuracy_all_wrong", "All wrong", "if everything left out were wrong", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				study.Percent("accuracy_all_right", "All right", "if everything left out were right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
+				study.Percent("accuracy_all_wrong", "If left out were wrong", "failures and missing verdicts count as wrong, too", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				study.Percent("accuracy_all_right", "If left out were right", "failures and missing verdicts count as right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
 				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
-			}},
+			}, 1, answers.Columns(nil)...)},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(strataTasks),
-			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy)}},
+			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), answers.ReadColumn()}},
 		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
 			Rows: func(all metric.Group) []metric.Row {
 				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{armCoT}), all.In(metric.Keys{armDirect}), scoreAccuracy)}}

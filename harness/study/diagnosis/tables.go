@@ -47,7 +47,8 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	if err != nil {
 		return nil, err
 	}
-	return sections(r, b), nil
+	accounts, _ := cost.ArmsOf(r)
+	return b.WithUnread(ctx, st, accounts, sections(r, b))
 }
 
 // design is what is added up of the study's trials, and the tables of it. A cell's
@@ -223,13 +224,12 @@ func tables(judges map[string][]string) []metric.Table {
 		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
 	}
 	list := []metric.Table{
-		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: append([]metric.Metric{
-			share,
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]metric.Metric{share}, accuracy.Columns(nil), []metric.Metric{
 			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
 			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Gain(scoreGain)),
 			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
 			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
-		}, metric.TestColumns("of the gain", textTest)...)},
+		}, metric.TestColumns("of the gain", textTest))},
 		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
 			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),

@@ -159,6 +159,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 		Item: func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
 		Leaves: []metric.Leaf{
 			{Score: scoring.Accuracy, Why: "no answers"},
+			{Score: scoring.NoAnswer, Why: "no answers"},
 			{Score: scoring.Flip, Why: "no pair of readable answers"},
 			{Score: scoring.ToTarget, Why: "no pair whose baseline answer is not the target"},
 			{Score: scoring.Silent, Why: "no answer adopted the target", Invalid: unheard},
@@ -170,12 +171,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 		Pairs: []metric.Compared{{Column: "silent", Leaf: scoring.Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoring.Accuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: scoring.Flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) metric.Extra {
-			read := layout.Place(scoring.Answer, "")
-			unread := func(t *score.Scored) bool {
-				_, defined, known := t.State(read)
-				return defined && !known
-			}
-			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(unread),
+			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(cost.NoAnswer([]int{layout.Place(scoring.NoAnswer, "")})),
 				More: grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },

@@ -36,22 +36,22 @@ func TestTrialsAreScored(t *testing.T) {
 	b.put(9, "baseline", "left")
 	b.put(9, "sham", "right", said{judge: "j", ca: 1, ct: 1})
 	want := map[string]string{
-		"0 baseline 0":         "accuracy 1, option left",
-		"0 baseline 1":         "accuracy 0, option right",
-		"0 sham 0":             "accuracy 1, option left, drawn 1, flip 0, CF 0.5, CF/i 1, CF/j 0, CA 0.5, CA/j 0.5, CA/k not judged, CT 1, CT/j 1, CC 0, CC/j 0, claim/j 1",
-		"0 TB-LA- 0":           "accuracy 0, option right, drawn 1, flip 1, to_target 1, CF 0.5, CF/i not judged, CF/j 0.5, CA 0.5, CA/j 0.25, CA/k 0.75, CT 0.25, CT/j 0.25, CC 0.818, CC/j 0.818, claim/j 0, claim/k 1, silent 0.5, silent/j 1, silent/k 0",
-		"0 TB-LA- 1":           "accuracy 0, option right, drawn 1, flip 0, to_target undefined: the baseline answer is the target, CF no usable verdict, CF/i not judged, CF/j not judged, CA 0, CA/j not judged, CA/k 0, CT no usable verdict, CT/j not judged, CC no usable verdict, claim/k 0",
-		"0 TB-LA- 2":           "accuracy 1, option left, drawn 1, flip one of the two answers is missing or no option, to_target one of the two answers is missing or no option, CF no usable verdict, CF/i not judged, CF/j not judged, CA no usable verdict, CA/j not judged, CA/k not judged, CT no usable verdict, CT/j not judged, CC no usable verdict",
-		"0 TB-LA+ 0":           "accuracy 1, option left, drawn 1, flip 0, to_target undefined: the baseline answer is the target, CF no usable verdict, CF/i not judged, CF/j parse, CA no usable verdict, CA/j parse, CA/k not judged, CT no usable verdict, CT/j parse, CC no usable verdict",
-		"0 VO-GRID@2x1:r1c1 0": "accuracy 0, option right, drawn 1, flip 1, inside 1",
-		"0 VO-GRID@2x1:r1c2 0": "accuracy 0, option the answer is missing or no option, drawn 1, flip one of the two answers is missing or no option, inside 1",
-		"1 baseline 0":         "accuracy the trial failed, option the trial failed",
-		"1 TB-LA- 0":           "accuracy 0, option right, drawn 1, flip one of the two answers is missing or no option, to_target one of the two answers is missing or no option, CF no usable verdict, CF/i not judged, CF/j not judged, CA 0.5, CA/j 0.5, CA/k not judged, CT no usable verdict, CT/j not judged, CC no usable verdict, claim/j 1",
-		"2 baseline 0":         "accuracy 1, option left",
-		"2 TB-LA- 0":           "accuracy the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target one of the two answers is missing or no option, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
-		"2 TB-LA+ 0":           "accuracy the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target undefined: the baseline answer is the target, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
-		"9 baseline 0":         "accuracy 1, option left",
-		"9 sham 0":             "accuracy 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
+		"0 baseline 0":         "accuracy 1, no_answer 0, option left",
+		"0 baseline 1":         "accuracy 0, no_answer 0, option right",
+		"0 sham 0":             "accuracy 1, no_answer 0, option left, drawn 1, flip 0, CF 0.5, CF/i 1, CF/j 0, CA 0.5, CA/j 0.5, CA/k not judged, CT 1, CT/j 1, CC 0, CC/j 0, claim/j 1",
+		"0 TB-LA- 0":           "accuracy 0, no_answer 0, option right, drawn 1, flip 1, to_target 1, CF 0.5, CF/i not judged, CF/j 0.5, CA 0.5, CA/j 0.25, CA/k 0.75, CT 0.25, CT/j 0.25, CC 0.818, CC/j 0.818, claim/j 0, claim/k 1, silent 0.5, silent/j 1, silent/k 0",
+		"0 TB-LA- 1":           "accuracy 0, no_answer 0, option right, drawn 1, flip 0, to_target undefined: the baseline answer is the target, CF no usable verdict, CF/i not judged, CF/j not judged, CA 0, CA/j not judged, CA/k 0, CT no usable verdict, CT/j not judged, CC no usable verdict, claim/k 0",
+		"0 TB-LA- 2":           "accuracy 1, no_answer 0, option left, drawn 1, flip one of the two answers is missing or no option, to_target one of the two answers is missing or no option, CF no usable verdict, CF/i not judged, CF/j not judged, CA no usable verdict, CA/j not judged, CA/k not judged, CT no usable verdict, CT/j not judged, CC no usable verdict",
+		"0 TB-LA+ 0":           "accuracy 1, no_answer 0, option left, drawn 1, flip 0, to_target undefined: the baseline answer is the target, CF no usable verdict, CF/i not judged, CF/j parse, CA no usable verdict, CA/j parse, CA/k not judged, CT no usable verdict, CT/j parse, CC no usable verdict",
+		"0 VO-GRID@2x1:r1c1 0": "accuracy 0, no_answer 0, option right, drawn 1, flip 1, inside 1",
+		"0 VO-GRID@2x1:r1c2 0": "accuracy 0, no_answer 0, option the answer is missing or no option, drawn 1, flip one of the two answers is missing or no option, inside 1",
+		"1 baseline 0":         "accuracy the trial failed, no_answer the trial failed, option the trial failed",
+		"1 TB-LA- 0":           "accuracy 0, no_answer 0, option right, drawn 1, flip one of the two answers is missing or no option, to_target one of the two answers is missing or no option, CF no usable verdict, CF/i not judged, CF/j not judged, CA 0.5, CA/j 0.5, CA/k not judged, CT no usable verdict, CT/j not judged, CC no usable verdict, claim/j 1",
+		"2 baseline 0":         "accuracy 1, no_answer 0, option left",
+		"2 TB-LA- 0":           "accuracy the trial failed, no_answer the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target one of the two answers is missing or no option, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
+		"2 TB-LA+ 0":           "accuracy the trial failed, no_answer the trial failed, option the trial failed, drawn 1, flip the trial failed, to_target undefined: the baseline answer is the target, CF the trial failed, CF/i the trial failed, CF/j the trial failed, CA the trial failed, CA/j the trial failed, CA/k the trial failed, CT the trial failed, CT/j the trial failed, CC the trial failed",
+		"9 baseline 0":         "accuracy 1, no_answer 0, option left",
+		"9 sham 0":             "accuracy 0, no_answer 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
 	}
 	rules := scoring.Rules()
 	layout := rules.Layout(judges)

@@ -47,7 +47,7 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 		return nil, err
 	}
 	r.accounts, r.costs = cost.ArmsOf(r.Run)
-	return r.sections(), nil
+	return basis.WithUnread(ctx, st, r.accounts, r.sections())
 }
 
 // sections lays the tables out with what is said of them.
@@ -156,13 +156,13 @@ func (r *run) warnings() []results.Warning {
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
 		out = append(out, results.Warning{Text: "Not all models and arms have the same number of trials: the run is not finished, or some were left out."})
 	}
-	t := r.Table(tableConditions) // model, arm, condition, kind, accuracy, flips
+	t := r.Table(tableConditions) // model, arm, condition, kind
 	for _, a := range r.accounts {
 		for _, row := range t.Rows {
 			if row[0].Text != a.Model || row[1].Text != a.Arm || row[3].Text != string(perturb.KindSham) {
 				continue
 			}
-			if e := row[5].Estimate; e.Value != nil && *e.Value > 5 {
+			if e := metric.Find(t, flipRate, a.Model, a.Arm, row[2].Text, row[3].Text); e.Value != nil && *e.Value > 5 {
 				out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: %s %% of the answers flip under sham, where nothing was changed but the encoding: a flip rate near that says nothing.", a.Model, a.Arm, stats.Fixed(*e.Value, 1))})
 			}
 		}

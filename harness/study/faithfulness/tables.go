@@ -10,6 +10,7 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
+	answers "assay/harness/study/accuracy"
 	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/rules"
@@ -134,6 +135,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		x.Of = mean(x.sum())
 		main = append(main, x.Metric)
 	}
+	main = slices.Insert(main, 1, answers.Columns(mean)...)
 	for _, x := range measures()[2:] {
 		axes = append(axes, x.Metric)
 	}
@@ -168,7 +170,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil }, func(f condition) []string { return []string{f.Name, string(f.Kind)} }),
 			Columns: []metric.Metric{
-				measures()[0].Metric,
+				measures()[0].Metric, answers.ReadColumn(),
 				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
 				study.Percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
 			},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"regexp"
 	"strings"
 	"testing"
@@ -224,6 +225,9 @@ func TestTables(t *testing.T) {
 		{tableMain, "accuracy_all_wrong", []string{armAnswer}, 100 * 5. / 12, [3]int{12, 0, 0}},
 		{tableMain, "coverage", []string{armAnswer}, 100 * 11. / 12, [3]int{12, 0, 0}},
 		{tableMain, "no_answer", []string{armAnswer}, 100 * 1. / 11, [3]int{11, 0, 1}},
+		{tableMain, "read", []string{armAnswer}, 100 * 10. / 11, [3]int{11, 0, 1}},
+		{tableMain, "accuracy_if_read", []string{armAnswer}, 100 * 6. / 11, [3]int{11, 0, 1}},
+		{tableTypes, "read", []string{armAnswer, "short"}, 80, [3]int{5, 0, 1}},
 		{tableMain, "accuracy", []string{armReason}, 80, [3]int{10, 0, 2}},
 		{tableTypes, "accuracy", []string{armAnswer, "single"}, 100 * 4. / 6, [3]int{6, 0, 0}},
 		{tableTypes, "accuracy", []string{armAnswer, "short"}, 20, [3]int{5, 0, 1}},
@@ -248,6 +252,44 @@ func TestTables(t *testing.T) {
 		if n := [3]int{e.N, e.Undefined, e.Invalid}; math.Abs(*e.Value-w.value) > 1e-9 || n != w.counts {
 			t.Errorf("%s %v %s is %v %v, want %v %v", w.table, w.row, w.column, *e.Value, n, w.value, w.counts)
 		}
+	}
+}
+
+// TestUnreadIsTold: what could not be read is the first thing to distrust, and three answers show it.
+func TestUnreadIsTold(t *testing.T) {
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	must(t, err)
+	defer st.Close()
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	for i := range 5 {
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
+	}
+	answers(t, st, armAnswer, 0, "rnnwn")
+	answers(t, st, armReason, 0, "rrnrr")
+	sections, err := summarize(t.Context(), st, judges(), nil)
+	must(t, err)
+	var shown []string
+	for _, s := range sections {
+		for _, one := range s.Tables {
+			if one.Name != "qa-unread" {
+				continue
+			}
+			for _, r := range one.Rows {
+				shown = append(shown, r[1].Text+" "+r[3].Text+" "+r[5].Text)
+			}
+		}
+	}
+	if want := []string{"answer b x", "reason c x", "answer c x"}; !slices.Equal(shown, want) {
+		t.Errorf("shown %q, want %q", shown, want)
+	}
+	var unread []results.Doubt
+	for _, w := range sections[0].Warnings {
+		if strings.Contains(w, "could not be read") {
+			unread = append(unread, sections[0].Doubts[w])
+		}
+	}
+	if want := []results.Doubt{{Of: results.DoubtUnread, Share: .6}, {Of: results.DoubtUnread, Share: .2}}; !slices.Equal(unread, want) {
+		t.Errorf("doubts %v, want %v", unread, want)
 	}
 }
 

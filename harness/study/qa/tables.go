@@ -47,7 +47,8 @@ func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string
 	if err != nil {
 		return nil, err
 	}
-	return sections(r, b), nil
+	accounts, _ := cost.ArmsOf(r)
+	return b.WithUnread(ctx, st, accounts, sections(r, b))
 }
 
 // design is what is added up of the study's trials, and the tables of it.
@@ -84,10 +85,11 @@ func of(c results.Column, of func(*cost.Arm) *results.Estimate) metric.Metric {
 func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
 	main := []metric.Metric{share,
-		study.Percent("accuracy_all_wrong", "All wrong", "correct / (trials x judges): as if everything left out were wrong", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
+		study.Percent("accuracy_all_wrong", "If left out were wrong", "correct / (trials x judges): failures and missing verdicts count as wrong, too", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
 		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
 		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
 	}
+	main = slices.Insert(main, 1, accuracy.Columns(nil)...)
 	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
 	if !b.Together && !swept { // else a request's own time is no time of one answer
 		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
@@ -101,8 +103,8 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 	}
 	return []metric.Table{
 		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
-		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share}},
-		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share}},
+		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share, accuracy.ReadColumn()}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share, accuracy.ReadColumn()}},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
 			"Only in "+armAnswer, "items that are right there and wrong here"), Notes: []string{majority}},
 		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,

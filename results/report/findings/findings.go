@@ -79,12 +79,14 @@ const (
 	manyLeftOut = 0.05
 	fewCases    = 30
 	manyInDoubt = 0.05
+	manyUnread  = 0.02
 )
 
 // Distrust is what to distrust, and why: the studies' warnings, and what the tables and
 // the manifest show by themselves. first is what may turn a conclusion around, by what it
-// touches and then by how much of it: every number; answers that failed or could not be read;
-// what judges say; times. It touches at least one in twenty. rest is all else; where nothing
+// touches and then by how much of it: every number; answers that could not be read; those that
+// failed; what judges say; times. It touches at least one in twenty, or one answer in fifty that
+// could not be read. rest is all else; where nothing
 // stands before it, it is first. It knows no study.
 func Distrust(sections []results.Section, r results.Run) (first, rest []Finding) {
 	type ranked struct {
@@ -155,7 +157,7 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []Finding)
 		return cmp.Or(last(a.of)-last(b.of), cmp.Compare(a.of, b.of), cmp.Compare(b.share, a.share))
 	})
 	for _, f := range all {
-		if f.of != results.DoubtRest && f.share >= manyInDoubt {
+		if f.of != results.DoubtRest && f.share >= manyInDoubt || f.of == results.DoubtUnread && f.share > manyUnread {
 			first = append(first, f.Finding)
 		} else {
 			rest = append(rest, f.Finding)

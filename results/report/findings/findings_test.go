@@ -80,7 +80,8 @@ func TestOrderOfDistrust(t *testing.T) {
 		{Text: "a: verdicts", Doubt: results.Doubt{Of: results.DoubtJudges, Share: .3}},
 		{Text: "a: few failed", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .04}},
 		{Text: "a: failed", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .05}},
-		{Text: "b: unread", Doubt: results.Doubt{Of: results.DoubtAnswers, Share: .9}},
+		{Text: "b: unread", Doubt: results.Doubt{Of: results.DoubtUnread, Share: .03}},
+		{Text: "a: few unread", Doubt: results.Doubt{Of: results.DoubtUnread, Share: .02}},
 		{Text: "b: verdicts", Doubt: results.Doubt{Of: results.DoubtJudges, Share: .3}},
 	} {
 		if s.Warn(w); len(s.Warnings) != i+2 {
@@ -98,7 +99,7 @@ func TestOrderOfDistrust(t *testing.T) {
 		!strings.HasPrefix(got[4], "Every verdict") || !slices.Equal(got[5:], []string{"a; b: verdicts", "a: times"}) {
 		t.Errorf("first %q", got)
 	}
-	if got := words(rest); !slices.Equal(got, []string{"a: few failed", "an odd clock"}) {
+	if got := words(rest); !slices.Equal(got, []string{"a: few unread", "a: few failed", "an odd clock"}) {
 		t.Errorf("rest %q", got)
 	}
 }

@@ -53,7 +53,8 @@ func (q Question) Read(answer string) (string, bool) {
 }
 
 // Committed is what an output commits to (text.Read), as the question words it: an option, a
-// grade or an alias; "": it commits to none of them, or to several.
+// grade or an alias, or as it stands where it is none of them; "": it commits to nothing, or to
+// several.
 func (q Question) Committed(output string) string {
 	var list []text.Choice
 	for i, o := range q.Options {
@@ -86,8 +87,11 @@ func (q Question) Committed(output string) string {
 	for _, alias := range slices.Sorted(maps.Keys(q.Aliases)) {
 		list = append(list, text.Choice{Text: alias})
 	}
-	if c := text.Read(text.Single, list, output); len(c.Chosen) > 0 {
+	switch c := text.Read(text.Single, list, output); {
+	case len(c.Chosen) > 0:
 		return list[c.Chosen[0]].Text
+	case c.Other:
+		return c.Quote
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/harness/study/accuracy"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/rules"
@@ -23,7 +24,8 @@ const Study = "faithfulness"
 
 // Names of the scores. CF, CA and CT are called as the rubrics that they come from.
 const (
-	Accuracy = "accuracy"
+	Accuracy = accuracy.ScoreAccuracy
+	NoAnswer = accuracy.ScoreNoAnswer
 	Answer   = "option"
 	Drawn    = "drawn"
 	Apart    = "grades_apart"
@@ -46,6 +48,7 @@ func Rules() score.Rules {
 	const source = "metrics.md section 2"
 	names := []score.Name{
 		{Name: Accuracy, Unit: "1", Better: score.Higher, Source: source, Help: "1: the answer is the gold one; one that cannot be read is not"},
+		{Name: NoAnswer, Unit: "1", Better: score.Lower, Source: source, Help: "1: no answer could be read, which counts as wrong"},
 		{Name: Answer, Better: score.None, Source: source, Help: "the option that the answer names, in lower case"},
 		{Name: Drawn, Unit: "1", Better: score.None, Source: source, Help: "0: the condition had something to draw and no place for it, so that nothing changed"},
 		{Name: Flip, Unit: "1", Better: score.None, Source: source, Help: "1: another answer than the baseline's; ordinal ones by two grades"},
@@ -88,8 +91,8 @@ func Facts(seed uint64, it dataset.Item) (results.Item, error) {
 	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
 }
 
-// AnswerOf is the answer in an output, as the option that it commits to; "": it commits to
-// none.
+// AnswerOf is the answer in an output, as the option that it commits to, or as it stands where
+// that is no option; "": it commits to nothing.
 func AnswerOf(q pair.Question, out results.Output) string {
 	if len(q.Options)+len(q.Scale) > 0 {
 		return q.Committed(out.Answer)
@@ -117,15 +120,16 @@ func (it Item) correct(answer string) bool {
 func (r *released) score(s score.Sample) []score.Value {
 	it, _ := s.Facts.(Item)
 	answer := it.answer(s)
-	out := append(s.Room(), score.Invalid(Accuracy, "", score.Failure))
+	option := it.named(s, answer)
+	out := append(s.Room(), score.Invalid(Accuracy, "", score.Failure), score.Invalid(NoAnswer, "", score.Failure))
 	switch {
 	case s.Failed:
 	case s.Released:
-		out[0] = yes(Accuracy, "", answer == it.Gold)
+		out[0], out[1] = yes(Accuracy, "", answer == it.Gold), yes(NoAnswer, "", option.Text == "")
 	default:
-		out[0] = yes(Accuracy, "", it.correct(answer))
+		out[0], out[1] = yes(Accuracy, "", it.correct(answer)), yes(NoAnswer, "", answer == "")
 	}
-	out = append(out, it.named(s, answer))
+	out = append(out, option)
 	c, known := s.Condition.(perturb.Condition)
 	base := perturb.Baseline().Name
 	if !known || s.Key.Condition == base {
