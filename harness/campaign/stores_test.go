@@ -168,7 +168,7 @@ func scores(report string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, sec := range rep.Sections {
 		timed := func(name string) bool {
-			return slices.ContainsFunc([]string{"-validity", "-arrivals", "-cost", "-energy", "-latency", "-times", "-efficiency", "machine", "-devices", "-money", "-break-even", "-failures"},
+			return slices.ContainsFunc([]string{"-validity", "-arrivals", "-cost", "-energy", "-latency", "-times", "-efficiency", "machine", "-devices", "-money", "-failures"},
 				func(end string) bool { return strings.HasSuffix(name, end) })
 		}
 		if timed(sec.Name) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/harness/metric"
-	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -243,79 +242,6 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 		if got := strings.Join(sec.Warnings, "\n"); !strings.HasPrefix(got, w.want) || (w.want == "") != (got == "") || strings.Contains(got, "\n") {
 			t.Errorf("%v: %q", w.low, got)
 		}
-	}
-}
-
-// A figure is called what files may be called, also where its arm has examples or a level
-// in its name: study qa with both prices could not be reported.
-func TestBreakEvenIsAFile(t *testing.T) {
-	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(.36), HostedInput: ptr(1.), HostedOutput: ptr(2.)}}
-	var costs []*Costs
-	for _, arm := range []string{"answer", ShotsName("answer", shots.Level{Shots: 3}), LevelName("answer", 4)} {
-		c := scored(p, func(c *Costs, item func() int) { c.Add(item(), row(10, 3600), nil, nil) })
-		c.Arm = arm
-		costs = append(costs, c)
-	}
-	sec, _ := Basis{Study: "qa", Prices: p}.CostSection(costs)
-	var got []string
-	for _, f := range sec.Figures {
-		got = append(got, f.Name)
-	}
-	if want := []string{"qa-break-even-answer", "qa-break-even-answer-3-shots", "qa-break-even-answer-4-in-flight"}; !slices.Equal(got, want) {
-		t.Errorf("figures %q, want %q", got, want)
-	}
-}
-
-// Two lines meet where both cost the same.
-func TestBreakEvenFigure(t *testing.T) {
-	fill := func(c *Costs, item func() int) {
-		for range 10 {
-			c.Add(item(), row(10, 3600), nil, nil)
-		}
-	}
-	section := func(cost results.Cost) (results.Section, results.Figure) {
-		cost.Currency = "EUR"
-		p := study.Prices{Cost: &cost}
-		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{scored(p, fill), scored(p, fill)})
-		if len(sec.Figures) != 1 {
-			t.Fatalf("%d figures", len(sec.Figures))
-		}
-		return sec, sec.Figures[0]
-	}
-	meet := func(f results.Figure, a, b int, x, y float64) {
-		t.Helper()
-		if f.X.Unit == "thousands" {
-			x /= 1000
-		}
-		on := func(s results.Series) bool {
-			return slices.ContainsFunc(s.Samples, func(p [2]float64) bool { return math.Abs(p[0]-x) < 1e-6*x && math.Abs(p[1]-y) < 1e-6*y })
-		}
-		if !on(f.Series[a]) || b >= 0 && !on(f.Series[b]) {
-			t.Errorf("%s and %s do not meet at %v, %v: %+v", f.Series[a].Name, f.Series[max(b, 0)].Name, x, y, f.Series)
-		}
-	}
-	// A trial takes 10 s, 1 Wh and 1,000 tokens: 0.001 + 0.0005 here.
-	_, f := section(results.Cost{GPUHour: ptr(.36), KWh: ptr(.5), HostedInput: ptr(1.), HostedOutput: ptr(2.)})
-	if len(f.Series) != 3 || len(f.X.Marks) != 2 || !strings.Contains(f.Alt, "1.500 EUR") || !strings.Contains(f.Alt, "hosted is cheaper") {
-		t.Errorf("%+v", f)
-	}
-	meet(f, 1, -1, 1.5, 1.5)
-	// Hosted 0.01, electricity 0.0005.
-	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(20000.), KWh: ptr(.5), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
-	if len(f.Series) != 4 || !strings.Contains(f.Alt, "after 100 thousand trials") {
-		t.Errorf("%+v", f.Alt)
-	}
-	meet(f, 0, 1, 1e5, 1000)
-	// It lives for 100 hours, 36,000 trials: bought again before it is paid for.
-	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(100.), KWh: ptr(.5), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
-	meet(f, 0, -1, 36000, 2*950+18)
-	if !strings.Contains(f.Alt, "longer than it lives") {
-		t.Error(f.Alt)
-	}
-	// Electricity alone costs more.
-	_, f = section(results.Cost{GPUPrice: ptr(950.), GPULifeHours: ptr(20000.), KWh: ptr(50.), HostedInput: ptr(10.), HostedOutput: ptr(10.)})
-	if !strings.Contains(f.Alt, "do not meet") {
-		t.Error(f.Alt)
 	}
 }
 

@@ -281,7 +281,6 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		t, notes := b.hosted(costs)
 		t.Notes = append(t.Notes, p.Building()...)
 		s.Tables, s.Notes = append(s.Tables, t), append(s.Notes, notes...)
-		s.Figures = b.breakEven(costs)
 	}
 	return s, any
 }
@@ -331,6 +330,19 @@ func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
 		}
 	}
 	return t, notes
+}
+
+// many is a number of trials in words.
+func many(n float64) string {
+	for _, unit := range []struct {
+		of   float64
+		name string
+	}{{1e9, " billion"}, {1e6, " million"}, {1e3, " thousand"}} {
+		if n >= max(1e4, unit.of) {
+			return stats.Significant(n/unit.of, 3) + unit.name
+		}
+	}
+	return stats.Significant(n, 3)
 }
 
 // breakEven says from when on local work is cheaper; "": not known.
