@@ -201,10 +201,11 @@ func scorers() []suite {
 			{"items that share an image are drawn apart", "harness/score Clusters", `facts.Picture != ""`, "false"},
 		}},
 		{dir: "results/report/findings", mutants: []mutant{
-			{"who leads by no test is clearly the best", "leads", "p.clear() && (*p.difference.Value > 0) == (better == results.Higher)", "(*p.difference.Value > 0) == (better == results.Higher)"},
+			{"who leads by no test is clearly the best", "leads", "p.clear() && !stats.Same(d, 0)", "!stats.Same(d, 0)"},
+			{"a difference of rounding leads", "leads", "!stats.Same(d, 0)", "d != 0"},
 			{"p of the level itself is not clear", "pair.clear", "p.holm <= results.Sure", "p.holm < results.Sure"},
 			{"who lies behind leads", "leads", "Higher", "Lower"},
-			{"the least value leads", "leading", "*e.Value > *t.Rows[lead][j].Estimate.Value", "*e.Value < *t.Rows[lead][j].Estimate.Value"},
+			{"the least value leads", "leading", "*e.Value > best", "*e.Value < best"},
 			{"a difference keeps its sign the other way round", "pairsOf", "0 - *v", "0 + *v"},
 			{"a model that was not compared is not clearly behind", "say", "!tested", "!tested && false"},
 		}},
@@ -331,13 +332,15 @@ return new(*gpu + *cpu)`},
 		{dir: "harness/monitor", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
 			{"a shared trial keeps its whole uncertainty", "timing Energy.Share", "e.Uncertainty *= gross / e.Gross", ""},
 		}},
-		{dir: "harness/study/diagnosis", tests: "TestWhichImageMatters|TestMarginal|TestWithoutDoubt|TestLooks|TestAccuracyTables", mutants: []mutant{
+		{dir: "harness/study/diagnosis", tests: "TestWhichImageMatters|TestMarginal|TestWithoutDoubt|TestLooks|TestAccuracyTables|TestTextConditionsAreTested", mutants: []mutant{
 			{"an image adds what it takes away", "marginal", "x-y", "y-x"},
 			{"points per joule of images that may cost nothing", "withoutDoubt", "*by.Low <= 0", "*by.Low < 0"},
 			{"points per token for points per thousand", "per", "100 * scale", "100"},
 			{"a gain with the other sign", "answerOf", "*own-*other", "*other-*own"},
-			{"the first image is among the others", "imageRows", "without[k[1]] > i", "without[k[1]] >= i"},
-			{"a value above an interval is above its neighbour", "looks", "*first.Low", "*first.Value"},
+			{"the first image is among the others", "imageRows", "leftOut(k[1]) > i", "leftOut(k[1]) >= i"},
+			{"the first image matters more, by no test", "looks", "*holm[i] <= results.Sure", "*holm[i] <= 1"},
+			{"the first image matters more, in other cases than both have", "looks", "test(m).More > 0", "true"},
+			{"texts are tested one by one", "findings", "P: metric.Find(t, results.PairHolm, m.Name, c.Name)", `P: metric.Find(t, "p", m.Name, c.Name)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
 			{"judge and expert change places", "withExperts", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},

@@ -178,7 +178,7 @@ func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
 	return kind
 }
 
-var contrast = regexp.MustCompile(`^(\w+): (?:(reasoning step by step)|arm (\w+)|((?:captions|findings|captions and findings) (?:by experts|of its own))) (raises?|lowers?|do(?:es)? not clearly change) accuracy(?: against arm answer)? \((\S+) points, (?:95 % interval (\S+) to (\S+)|no interval), n = (\d+) (item|items|answers|pairs of answers)(?: \((\d+) (?:answers|pairs of answers)\))?(?:, p = (\S+?))?(?:; the interval (leaves out|holds) 0, and the test decides)?\)\.$`)
+var contrast = regexp.MustCompile(`^(\w+): (?:(reasoning step by step)|arm (\w+)|((?:captions|findings|captions and findings) (?:by experts|of its own))) (raises?|lowers?|do(?:es)? not clearly change) accuracy(?: against arm answer)? \((\S+) points, (?:95 % interval (\S+) to (\S+)|no interval), n = (\d+) (item|items|answers|pairs of answers)(?: \((\d+) (?:answers|pairs of answers)\))?(?:, (?:Holm )?p = (\S+?))?(?:; the interval (leaves out|holds) 0, and the test decides)?\)\.$`)
 
 // TestSentencesFollowTheirCells: what is said of a difference is what stands in its row: the
 // number, the interval, n and p; the test decides of the words, and where the interval says
@@ -195,7 +195,8 @@ func TestSentencesFollowTheirCells(t *testing.T) {
 		},
 		"diagnosis": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			condition := map[string]string{"captions by experts": "expert-hint", "captions and findings of its own": "self-both"}[m[4]]
-			return metric.Find(tableOf(secs, "diagnosis-accuracy"), "gain", m[1], condition), nil
+			table := tableOf(secs, "diagnosis-accuracy")
+			return metric.Find(table, "gain", m[1], condition), metric.Find(table, "p_holm", m[1], condition)
 		},
 	}
 	checks := flag.Lookup("rapid.checks") // each writes a store
