@@ -1,6 +1,7 @@
 package curation
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -119,10 +120,11 @@ func (r *Result) plain(it dataset.Item, images []string) any {
 	put("finding", it.Finding, it.Finding != "")
 	put("scale", it.Scale, len(it.Scale) > 0)
 	put("aliases", it.Aliases, len(it.Aliases) > 0)
-	boxes := map[string][][4]int{}
+	boxes := map[string][][4]float64{} // in per cent: the parts that others are in need not divide 100
 	for side, list := range it.Regions {
 		for _, b := range list {
-			boxes[side] = append(boxes[side], [4]int{b.X0, b.Y0, b.X1, b.Y1})
+			part := func(n int) float64 { return 100 * float64(n) / float64(cmp.Or(b.Of, 100)) }
+			boxes[side] = append(boxes[side], [4]float64{part(b.X0), part(b.Y0), part(b.X1), part(b.Y1)})
 		}
 	}
 	if both, ok := boxes[""]; ok && len(boxes) == 1 {

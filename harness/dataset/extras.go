@@ -56,15 +56,12 @@ func (s Source) extras() (*extras, error) {
 	return &e, nil
 }
 
-// complete gives an item of the faithfulness study's types what belongs to it.
+// complete gives an item its regions, and one of the faithfulness study's types its knowledge.
 func (e *extras) complete(it *Item) {
-	if !slices.Contains(ClosedTypes(), it.Type) {
-		return
-	}
 	if e.regions != nil {
 		describe(e.regions, it)
 	}
-	if e.kb == nil {
+	if e.kb == nil || !slices.Contains(ClosedTypes(), it.Type) {
 		return
 	}
 	var why string
@@ -104,7 +101,7 @@ func describe(r *tables.Regions, it *Item) {
 	if it.Scale == nil && it.Type == TypeOrdinal {
 		it.Scale = r.Scale(it.optionTexts())
 	}
-	if it.Aliases == nil {
+	if it.Aliases == nil && slices.Contains(ClosedTypes(), it.Type) {
 		it.Aliases = r.Aliases(it.optionTexts())
 	}
 	finding, side := r.About(it.Question)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
 	"assay/harness/dataset/tables"
-	"assay/perturb"
 )
 
 //go:embed jsonl.schema.json
@@ -59,7 +59,7 @@ func jsonl(s Source) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: KindJSONL, Problems: problems}
-	digest := newDigester()
+	var rows []row
 	for _, l := range read {
 		sums := make([][sha256.Size]byte, len(l.Images))
 		bad := false
@@ -76,13 +76,9 @@ func jsonl(s Source) (*Dataset, error) {
 			continue
 		}
 		l.item.cluster = l.cluster
-		more.complete(&l.item)
-		digest.add(l.item, sums)
-		d.Items = append(d.Items, l.item)
+		rows = append(rows, row{l.item, sums, l.boxes, path, l.row, "$.boxes"})
 	}
-	slices.SortStableFunc(d.Problems, func(a, b Problem) int { return a.Row - b.Row })
-	digest.finish(d)
-	d.Gaps = more.gaps
+	d.add(s, more, rows)
 	return d, nil
 }
 
@@ -99,13 +95,14 @@ type jsonlLine struct {
 	Modality string            `json:"modality"`
 	GoldPath [][]Step          `json:"gold_path"`
 	Finding  string            `json:"finding"`
-	Boxes    boxes             `json:"boxes"`
+	Boxes    json.RawMessage   `json:"boxes"`
 	Captions []*string         `json:"captions"`
 	History  string            `json:"history"`
 	Findings string            `json:"findings"`
 	Scale    []string          `json:"scale"`
 	Aliases  map[string]string `json:"aliases"`
 	cluster  string
+	boxes    boxes.Sides
 	row      int
 	item     Item // without images
 }
@@ -178,7 +175,7 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 		}
 	}
 	l.item = Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Answer: answer, Also: also,
-		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
+		Task: l.Task, Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
 	if l.Type == TypeDiagnosis {
 		l.diagnosis(bad)
 	}
@@ -252,16 +249,9 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	case len(inside) > 0 && !slices.Equal(inside, l.Options):
 		bad("$.options", "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(l.Options)))
 	}
-	for _, side := range []string{"", "left", "right"} {
-		for i, r := range l.Boxes[side] {
-			if r.Check() != nil {
-				path := "$.boxes"
-				if side != "" {
-					path += "." + side
-				}
-				bad(fmt.Sprintf("%s[%d]", path, i), "x0 < x1 and y0 < y1", fmt.Sprint([]int{r.X0, r.Y0, r.X1, r.Y1}))
-			}
-		}
+	var ok bool
+	if l.boxes, ok = boxes.Parse(string(l.Boxes)); !ok {
+		bad("$.boxes", boxes.Wanted, strict.Quote(string(l.Boxes)))
 	}
 	if n := len(l.Captions); n > 0 && n != len(l.Images) {
 		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
@@ -271,7 +261,7 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 // closed makes the item of a question whose answer is one of its options.
 func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
-		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding), Regions: l.Boxes}
+		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
 	if len(it.Options) == 0 {
 		for _, o := range tables.BracketOptions(it.Question) {
 			it.Options = append(it.Options, Option{Text: o})
@@ -324,27 +314,6 @@ func (g *golds) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	return json.Unmarshal(text, (*[]string)(g))
-}
-
-// boxes are regions by side: of a plain list, without one.
-type boxes map[string][]perturb.Region
-
-func (b *boxes) UnmarshalJSON(text []byte) error {
-	var sides map[string][][4]int
-	if err := json.Unmarshal(text, &sides); err != nil {
-		var list [][4]int
-		if err := json.Unmarshal(text, &list); err != nil {
-			return err
-		}
-		sides = map[string][][4]int{"": list}
-	}
-	*b = boxes{}
-	for side, list := range sides {
-		for _, n := range list {
-			(*b)[side] = append((*b)[side], perturb.Region{X0: n[0], Y0: n[1], X1: n[2], Y1: n[3]})
-		}
-	}
-	return nil
 }
 
 func compileSchema() (*jsonschema.Schema, error) { return strict.Compile(jsonlSchema, "jsonl") }

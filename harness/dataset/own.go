@@ -1,15 +1,21 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/root"
 	"assay/harness/dataset/strict"
+	"assay/perturb"
 )
 
 // own reads a table of questions that anybody made: package questions.
@@ -23,7 +29,7 @@ func own(s Source) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses, Unused: t.Unused}
-	digest := newDigester()
+	var rows []row
 	for _, q := range t.Questions {
 		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Also: q.Also, Task: q.Task, Modality: q.Modality, cluster: q.Cluster}
 		sums := make([][sha256.Size]byte, len(q.Pictures))
@@ -42,14 +48,108 @@ func own(s Source) (*Dataset, error) {
 		if bad {
 			continue
 		}
-		more.complete(&it)
-		digest.add(it, sums)
-		d.Items = append(d.Items, it)
+		rows = append(rows, row{it, sums, q.Boxes, q.File, q.Row, q.Boxed})
+	}
+	d.add(s, more, rows)
+	return d, nil
+}
+
+// row is an item of a table or of JSON lines, whose boxes are as they stand.
+type row struct {
+	item  Item
+	sums  [][sha256.Size]byte
+	boxes boxes.Sides
+	file  string
+	at    int
+	where string // the boxes are
+}
+
+// add makes regions of the boxes and adds the rows, but for those whose boxes cannot be.
+func (d *Dataset) add(s Source, more *extras, rows []row) {
+	place(s, d, rows)
+	digest := newDigester()
+	for _, r := range rows {
+		if r.item.ID == "" { // it has a problem
+			continue
+		}
+		more.complete(&r.item)
+		digest.add(r.item, r.sums)
+		d.Items = append(d.Items, r.item)
 	}
 	questions.Sort(d.Problems)
 	digest.finish(d)
 	d.Gaps = more.gaps
-	return d, nil
+}
+
+// place finds out what the boxes of rows mean, says it, and makes regions of them. A row whose
+// boxes make none loses its ID.
+func place(s Source, d *Dataset, rows []row) {
+	var all []boxes.Placed
+	var of []*row
+	for i := range rows {
+		if rows[i].boxes != nil {
+			all, of = append(all, boxes.Placed{Sides: rows[i].boxes}), append(of, &rows[i])
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	bad := func(r *row, where, want, got string) {
+		d.Problems = append(d.Problems, Problem{File: r.file, Row: r.at, Column: where, Want: want, Got: got})
+		r.item.ID = ""
+	}
+	unit := cmp.Or(s.Boxes, boxes.UnitOf(all))
+	for i, r := range of {
+		for n, im := range r.item.Images {
+			if unit != boxes.Pixels {
+				break
+			}
+			w, h, err := sizeOf(im)
+			if err == nil && n > 0 && (w != all[i].W || h != all[i].H) {
+				err = fmt.Errorf("pictures of %dx%d and %dx%d pixels", all[i].W, all[i].H, w, h)
+			}
+			if all[i].W, all[i].H = w, h; err != nil {
+				bad(r, r.where, "pictures of one size where boxes are in pixels (fractions are of any)", err.Error())
+				all[i].Sides = nil
+				break
+			}
+		}
+	}
+	m, both := boxes.Tell(unit, s.BoxesForm, all)
+	if s.Boxes == "" || s.BoxesForm == "" {
+		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{boxes.Pixels: "pixels", boxes.Fractions: "fractions of width and height", boxes.PerCents: "per cents of width and height"}[m.Unit],
+			map[string]string{boxes.Corners: "x0 y0 x1 y1", boxes.Sized: "x y w h"}[m.Form])
+		if both {
+			said += " (all would fit as x y w h, too)"
+		}
+		d.Guesses = append(d.Guesses, said+fmt.Sprintf("; boxes: %s and boxes_form: %s in bench.yaml say it instead", strings.Join(boxes.Units(), "|"), strings.Join(boxes.Forms(), "|")))
+	}
+	for i, r := range of {
+		r.item.Regions = map[string][]perturb.Region{}
+		for _, side := range slices.Sorted(maps.Keys(all[i].Sides)) {
+			for n, b := range all[i].Sides[side] {
+				region, wrong := m.Region(b, all[i].W, all[i].H)
+				if wrong != "" {
+					where := r.where
+					if strings.HasPrefix(where, "$") {
+						where = fmt.Sprintf("%s[%d]", strings.TrimSuffix(where+"."+side, "."), n)
+					}
+					bad(r, where, wrong, fmt.Sprint(b.N))
+					continue
+				}
+				r.item.Regions[side] = append(r.item.Regions[side], region)
+			}
+		}
+	}
+}
+
+func sizeOf(im Image) (w, h int, err error) {
+	b, err := im.Load()
+	if err != nil {
+		return 0, 0, err
+	}
+	_, w, h, err = perturb.Config(b)
+	return w, h, err
 }
 
 // picture is a picture file that a table names: its path starts at the table's folder.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/questions"
@@ -59,6 +60,9 @@ type Source struct {
 	Columns questions.Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
 
 	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
+
+	Boxes     string `json:",omitempty"` // what the numbers of boxes are in, one of boxes.Units; "": they tell it
+	BoxesForm string `json:",omitempty"` // what they are, one of boxes.Forms; "": they tell it
 
 	Cluster string `json:",omitempty"` // the column of what is drawn together in intervals and tests, or ByItem; "": images that items share
 
@@ -125,6 +129,8 @@ func keys(kind string) []Key {
 		{Name: "cluster", Kinds: append(Kinds(), KindPhantom), Word: func(s *Source) *string { return &s.Cluster }},
 		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
 		{Name: "dicom", Kinds: append([]string{KindJSONL}, TableKinds()...), List: func(s *Source) *[]string { return &s.DICOM }},
+		{Name: "boxes", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: boxes.Units(), Word: func(s *Source) *string { return &s.Boxes }},
+		{Name: "boxes_form", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: boxes.Forms(), Word: func(s *Source) *string { return &s.BoxesForm }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},

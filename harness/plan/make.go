@@ -108,13 +108,17 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 	seen := make(map[string]bool, len(s.Dataset.Items))
 	all := make([]*dataset.Item, 0, len(s.Dataset.Items))
 	foreign := map[string]int{} // items by type, of types that the study does not ask
+	types := s.Study.Types
+	if types != nil && !s.Dataset.Synthetic {
+		types = slices.Concat(types, s.Study.Own)
+	}
 	for i := range s.Dataset.Items {
 		it := &s.Dataset.Items[i]
 		if it.ID == "" || seen[it.ID] {
 			return nil, fmt.Errorf("data set %s: expected a different ID for each item, found %q twice or empty; number the rows", s.Dataset.Name, it.ID)
 		}
 		seen[it.ID] = true
-		if s.Study.Types != nil && !slices.Contains(s.Study.Types, it.Type) {
+		if types != nil && !slices.Contains(types, it.Type) {
 			foreign[it.Type]++
 			continue
 		}
@@ -130,7 +134,7 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 			n += k
 		}
 		d.leave(fmt.Sprintf("%d items of type %s", n, strings.Join(slices.Sorted(maps.Keys(foreign)), ", ")),
-			"the study asks questions of type "+strings.Join(s.Study.Types, ", "), 0)
+			"the study asks questions of type "+strings.Join(types, ", "), 0)
 	}
 	chosen, passed := d.perType(req.Seed, s.PerType, all)
 	d.items = chosen

@@ -28,6 +28,9 @@ type Study struct {
 	// Types are the question types that it asks; nil: any. Items of other types
 	// are left out.
 	Types []string
+	// Own are types of questions that it asks as well where these are of a data set that is not
+	// generated: generated ones have them for another study.
+	Own []string
 	// Conditions are an item's conditions, the baseline first, and those that
 	// were asked for and do not exist for it. The same seed and item give the same
 	// conditions. nil: the baseline alone.

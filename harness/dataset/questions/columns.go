@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/strict"
 )
 
@@ -22,6 +23,7 @@ const (
 	FieldTask     = "task"
 	FieldHint     = "hint"
 	FieldModality = "modality"
+	FieldBoxes    = "boxes"
 )
 
 // Field is what a column can hold.
@@ -47,6 +49,8 @@ func Fields() []Field {
 		{FieldTask, false, []string{"task", "category", "l2-category", "topic"}, "what tables group items by"},
 		{FieldHint, false, []string{"hint", "context"}, "stands before the question in the prompt"},
 		{FieldModality, false, []string{"modality"}, "the examination type"},
+		{FieldBoxes, false, []string{"boxes", "box", "bboxes", "bbox", "bounding_boxes", "bounding_box", "regions", "region"},
+			"where in the picture it is: [x0, y0, x1, y1] or [x, y, w, h], a list of these, or these by side (right, left); or four columns x, y, w, h or x0, y0, x1, y1 (x_min and so on); boxes: px|fraction|percent and boxes_form: xyxy|xywh say what the numbers mean"},
 	}
 }
 
@@ -99,6 +103,8 @@ func (r *reader) resolve() bool {
 			}
 		case f.Name == FieldImage && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "image", "img", "picture")
+		case f.Name == FieldBoxes && r.fields[f.Name] == nil:
+			r.fields[f.Name] = boxes.OfColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
 		case f.Name == FieldAnswer && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "answer", "gold", "label", "target")
 		case f.Name == FieldImage && r.of.Format == VLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):

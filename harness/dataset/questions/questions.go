@@ -20,6 +20,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/formats"
 	"assay/harness/dataset/strict"
 	"assay/results/text"
@@ -58,7 +59,9 @@ type Question struct {
 	Modality string
 	Cluster  string // what it has in Source.Cluster
 	Pictures []Picture
-	letter   bool // the answer is a letter, and nothing says of what
+	Boxes    boxes.Sides // as they stand; nil: there are none
+	Boxed    string      // the columns that they stand in
+	letter   bool        // the answer is a letter, and nothing says of what
 }
 
 // Picture is one of a question: a file, or one inside the table.
@@ -244,6 +247,7 @@ func (r *reader) questions() {
 			q.Text = hint + "\n\n" + q.Text
 		}
 		r.shown(x, &q, pictures)
+		r.boxed(x, &q)
 		if len(r.Problems) == before {
 			r.Questions = append(r.Questions, q)
 		}
@@ -258,6 +262,39 @@ func (r *reader) questions() {
 			}
 		}
 		r.guess("types of questions: %s", strings.Join(said, ", "))
+	}
+}
+
+// boxed reads the boxes of a row, from one column or the four that hold a number each.
+func (r *reader) boxed(x row, q *Question) {
+	columns := r.fields[FieldBoxes]
+	q.Boxed = strings.Join(columns, ", ")
+	var texts []string
+	for _, c := range columns {
+		if s := strings.TrimSpace(x.values[c].text); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	ok := true
+	switch {
+	case len(texts) == 0:
+		return
+	case len(columns) == 4 && len(texts) == 4:
+		var b boxes.Box
+		if b, ok = boxes.Named(columns, texts); ok {
+			q.Boxes = boxes.Sides{"": {b}}
+		}
+	case len(columns) > 1:
+		ok = false
+	default:
+		var of any = x.values[columns[0]].text
+		if v := x.values[columns[0]].any; v != nil {
+			of = v
+		}
+		q.Boxes, ok = boxes.Parse(of)
+	}
+	if !ok {
+		r.bad(x.file, x.at, q.Boxed, boxes.Wanted, strict.Quote(strings.Join(texts, ", ")))
 	}
 }
 

@@ -69,6 +69,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	s := study.Study{
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
+		Own:        []string{dataset.TypeSingle, dataset.TypeBool},
 		Rubrics:    rules.Rubrics(l.ByName),
 		Conditions: m.Conditions,
 		Described:  known,

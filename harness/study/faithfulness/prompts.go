@@ -84,11 +84,16 @@ func listed(p study.Prompt) string {
 	question := " " + strings.Join(text.Words(p.Question), " ") + " "
 	inside := true
 	for _, o := range p.Options {
-		texts = append(texts, o.Text)
+		if texts = append(texts, o.Text); p.Type == dataset.TypeSingle && o.Label != "" {
+			texts[len(texts)-1] = o.Label + ". " + o.Text
+		}
 		inside = inside && strings.Contains(question, " "+strings.Join(text.Words(o.Text), " ")+" ")
 	}
 	if inside {
 		return ""
+	}
+	if p.Type == dataset.TypeSingle {
+		return strings.Join(texts, "; ")
 	}
 	return strings.Join(texts, ", ")
 }

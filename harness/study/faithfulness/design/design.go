@@ -344,6 +344,9 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 // QuestionOf is what answers to an item are compared by.
 func QuestionOf(it dataset.Item) pair.Question {
 	q := pair.Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
+	if it.Type == dataset.TypeBool && len(q.Options) == 0 {
+		q.Options = []string{"True", "False"}
+	}
 	for _, o := range it.Options {
 		q.Labels = append(q.Labels, o.Label)
 	}
@@ -370,7 +373,7 @@ func targetsOf(seed uint64, it dataset.Item) targets {
 		why := "the gold answer is none of the options"
 		return targets{noGold: why, noWrong: why}
 	}
-	offered := optionTexts(it)
+	offered := q.Options
 	if len(offered) == 0 {
 		offered = it.Scale
 	}
