@@ -10,6 +10,7 @@ import (
 
 	"assay/backends/kinds"
 	"assay/harness/cli/command"
+	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
 	"assay/harness/dataset/library"
 	"assay/harness/draft"
@@ -98,6 +99,10 @@ func (s streams) init(c *cli.Context) error {
 	if made.Unasked != "" {
 		fmt.Fprintf(s.Err, "note: %s\n", text.Visible(made.Unasked))
 	}
+	for _, r := range made.Planned.Readings() {
+		terminal.Reading(s.Out, "", r.Guesses, r.Unused)
+	}
+	terminal.Problems(s.Err, made.Planned)
 	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
 	return err
 }

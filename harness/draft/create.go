@@ -20,6 +20,8 @@ import (
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
+	"assay/harness/experiment"
+	"assay/harness/plan"
 	"assay/harness/process"
 	"assay/results/text"
 )
@@ -30,7 +32,8 @@ type Made struct {
 	// Unasked says which models are missing, or stand there without what the server knows
 	// of them, because it took too long or has too many; "": none.
 	Unasked string
-	all     int // models of the server
+	Planned *experiment.Bench // what was written, read back
+	all     int               // models of the server
 }
 
 // How long init waits in all, about how many models it asks at most, and how many it
@@ -93,8 +96,8 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if _, errs := bench.Parse(out, []byte(written), known, onDisk{}); len(errs) > 0 {
-		return made, wrong("what you asked for does not make an experiment:\n%w", errs)
+	if made.Planned, err = w.planned(out, written, known, lib); err != nil {
+		return made, err
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -105,6 +108,34 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 		return made, fmt.Errorf("write %s: %w", out, err)
 	}
 	return made, nil
+}
+
+// planned reads back what is to be written, and plans it: an experiment without a trial is none.
+func (w Wanted) planned(out, written string, known bench.Known, lib formats.Library) (*experiment.Bench, error) {
+	cfg, errs := bench.Parse(out, []byte(written), known, onDisk{})
+	if len(errs) > 0 {
+		return nil, wrong("what you asked for does not make an experiment:\n%w", errs)
+	}
+	b, err := experiment.Assemble(cfg, lib)
+	if err != nil {
+		return nil, WrongError{err}
+	}
+	p, err := b.Plan(plan.Filter{})
+	if err != nil {
+		return nil, WrongError{err}
+	}
+	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
+		return b, nil
+	}
+	why := ""
+	for i, l := range p.LeftOut {
+		if i == 10 {
+			why += fmt.Sprintf("\n  and %d more", len(p.LeftOut)-i)
+			break
+		}
+		why += "\n  " + l.What + ": " + l.Why
+	}
+	return nil, wrong("study %s asks none of the questions of %s:%s\nassay dataset check says what is in a data set; another study may ask its questions", w.Study, w.Path, why)
 }
 
 // sweep is how one is asked for; whether there is such a condition the file's reader says.

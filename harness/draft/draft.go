@@ -10,6 +10,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/dataset"
 	"assay/harness/studies"
 	"assay/harness/study"
 )
@@ -96,8 +97,9 @@ func (w Wanted) Write(ids []backends.Identity) string {
 			st = d
 		}
 	}
-	if w.Dataset != "m3cotbench" && len(st.Knowing) > 0 {
-		// A knowledge base is the user's to name; without it the rubric CF is left out.
+	source := dataset.Source{Kind: w.Dataset}
+	if source.Has("knowledge_gaps") && len(st.Knowing) > 0 {
+		// A knowledge base is the user's to name; without it nothing is compared with one.
 		options = ", knowledge_gaps: skip"
 	}
 	say("  data: {kind: %s, path: %s%s}   # max_side: 1024 scales larger pictures down first", w.Dataset, quoted(w.Path), options)
@@ -162,7 +164,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	say("    retries: 2                 # only after what can heal")
 	var rubrics []string
 	for _, r := range st.Rubrics {
-		if slices.Contains(st.Measured, r) {
+		if slices.Contains(st.Measured, r) || slices.Contains(st.Knowing, r) && !source.Has("knowledge") {
 			continue
 		}
 		rubrics = append(rubrics, r+": [lexical]")

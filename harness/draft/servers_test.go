@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/harness/config/bench"
+	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/formats"
 	"assay/harness/studies"
 )
@@ -21,7 +22,11 @@ func create(t *testing.T, url string, models ...string) (Made, string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(data, []byte(`{"id":"a","question":"Is it? (yes, no)","type":"binary","answer":"yes","images":["a.png"]}`), 0o600); err != nil {
+	if err := os.WriteFile(data, []byte(`{"id":"a","question":"It is.","type":"bool","answer":"True","images":["a.png"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, picture, _ := datasettest.Picture(0)
+	if err := os.WriteFile(filepath.Join(dir, "a.png"), picture, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")

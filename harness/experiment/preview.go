@@ -41,8 +41,8 @@ type Reading struct {
 	Unused  []string `json:"unused,omitempty"`
 }
 
-// readings are how the tables of questions are read.
-func (b *Bench) readings() (out []Reading) {
+// Readings are how the tables of questions are read.
+func (b *Bench) Readings() (out []Reading) {
 	for _, d := range b.Config.Datasets {
 		if set := b.Sets[d.Name]; set != nil && len(set.Guesses)+len(set.Unused) > 0 {
 			out = append(out, Reading{d.Name, set.Guesses, set.Unused})
@@ -54,7 +54,7 @@ func (b *Bench) readings() (out []Reading) {
 // Preview compares a plan with what is stored. A bench.yaml that would mix results in
 // its store is a *MixesError, as it is for a run.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.readings()}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.Readings()}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
