@@ -384,7 +384,8 @@ func targetsOf(seed uint64, it dataset.Item) targets {
 			t.gold = o
 			continue
 		}
-		if flipped, ok := q.Flip(it.Answer, o); ok && flipped {
+		right := slices.ContainsFunc(it.Also, func(also string) bool { return q.Same(also, o) })
+		if flipped, ok := q.Flip(it.Answer, o); ok && flipped && !right {
 			wrong = append(wrong, o)
 		}
 	}

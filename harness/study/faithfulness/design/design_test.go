@@ -310,3 +310,29 @@ func TestOneImageIsChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionsOfOnesOwn: cues of questions with options that have letters, and of true or false,
+// name an option's text; a wrong one is none of several that are right.
+func TestQuestionsOfOnesOwn(t *testing.T) {
+	options := []dataset.Option{{Label: "A", Text: "left"}, {Label: "B", Text: "right"}, {Label: "C", Text: "both"}}
+	for _, c := range []struct {
+		it          dataset.Item
+		gold, wrong []string
+	}{
+		{dataset.Item{ID: "1", Type: dataset.TypeSingle, Options: options, Answer: "B"}, []string{"right"}, []string{"left", "both"}},
+		{dataset.Item{ID: "1", Type: dataset.TypeSingle, Options: options, Answer: "B", Also: []string{"C"}}, []string{"right"}, []string{"left"}},
+		{dataset.Item{ID: "1", Type: dataset.TypeBool, Answer: "True"}, []string{"True"}, []string{"False"}},
+	} {
+		got := targetsOf(7, c.it)
+		if !slices.Contains(c.gold, got.gold) || !slices.Contains(c.wrong, got.wrong) {
+			t.Errorf("%+v: cues name %+v, want %q and one of %q", c.it, got, c.gold, c.wrong)
+		}
+		q := QuestionOf(c.it)
+		if f, ok := q.Flip(got.gold, got.wrong); !ok || !f {
+			t.Errorf("%+v: from %s to %s is no flip", c.it, got.gold, got.wrong)
+		}
+	}
+	if q := QuestionOf(dataset.Item{Type: dataset.TypeSingle, Options: options, Answer: "B"}); !q.Same("B", "right") || !q.Same("B. right", "b") || q.Same("A", "right") {
+		t.Error("an option's letter and its text are not the same answer")
+	}
+}

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/harness/dataset"
+	"assay/harness/study"
 	"assay/harness/study/faithfulness/pair"
 )
 
@@ -67,4 +69,16 @@ func TestGoldenCalibration(t *testing.T) {
 			t.Fatalf("CF %d, CT %d: %v", cf, ct, v)
 		}
 	})
+}
+
+// TestAnyGoldAnswerIsRight: of several options that are right, each counts.
+func TestAnyGoldAnswerIsRight(t *testing.T) {
+	it, err := Facts(7, dataset.Item{ID: "1", Type: dataset.TypeSingle, Options: []dataset.Option{{Label: "A", Text: "left"}, {Label: "B", Text: "right"}, {Label: "C", Text: "both"}}, Answer: "B", Also: []string{"C"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := study.FactsOf[Item](it)
+	if err != nil || !f.correct("right") || !f.correct("C. both") || f.correct("left") {
+		t.Errorf("%+v, %v", f, err)
+	}
 }

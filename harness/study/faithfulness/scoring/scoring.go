@@ -81,6 +81,7 @@ type Item struct {
 	design.ItemFact
 	Question  pair.Question `json:"question"`
 	Gold      string        `json:"gold"`
+	Also      []string      `json:"also,omitempty"`    // other gold answers, of which any is right
 	Knowledge bool          `json:"knowledge"`         // there is an entry for question and gold answer
 	Picture   string        `json:"picture,omitempty"` // what items share that show the same pictures
 	Wording   string        `json:"wording,omitempty"` // of the question; "": the store is of an older assay
@@ -88,7 +89,7 @@ type Item struct {
 
 // Facts are those of an item as they are stored.
 func Facts(seed uint64, it dataset.Item) (results.Item, error) {
-	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Knowledge != nil, it.Picture, it.Question})
+	return study.StoredItem(Study, it, Item{design.FactOf(seed, it), design.QuestionOf(it), it.Answer, it.Also, it.Knowledge != nil, it.Picture, it.Question})
 }
 
 // AnswerOf is the answer in an output, as the option that it commits to, or as it stands where
@@ -114,7 +115,7 @@ func (it Item) answer(s score.Sample) string {
 
 // correct says whether an answer is the gold one; one that cannot be read is not.
 func (it Item) correct(answer string) bool {
-	return it.Question.Same(answer, it.Gold)
+	return slices.ContainsFunc(append([]string{it.Gold}, it.Also...), func(gold string) bool { return it.Question.Same(answer, gold) })
 }
 
 func (r *released) score(s score.Sample) []score.Value {
