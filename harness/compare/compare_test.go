@@ -149,6 +149,63 @@ func TestWhichWayIsWorse(t *testing.T) {
 	}
 }
 
+// TestOneJudgeAloneIsAllOfThem: what it gives is not compared twice; what two give is, and all together.
+func TestOneJudgeAloneIsAllOfThem(t *testing.T) {
+	judged := func(judges ...string) *Run {
+		r := run("m", 10, func(i int, _ string, s int) float64 { return float64(i % 2) })
+		table := r.Studies["cot"]
+		table.Columns = slices.Clone(columns)
+		for i, j := range judges {
+			table.Columns[i+1] = score.Column{Name: columns[0].Name, Judge: j}
+		}
+		r.Studies["cot"] = table
+		return r
+	}
+	for _, c := range []struct {
+		judges []string
+		want   int // rows of the accuracy of each of two arms
+	}{{[]string{"lexical"}, 1}, {[]string{"lexical", "model"}, 3}} {
+		n := 0
+		for _, r := range mustCompare(t, judged(c.judges...), judged(c.judges...), Choice{}).Rows {
+			if r.Score == "accuracy" && r.Arm == "cot" {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("judges %v: %d rows, want %d", c.judges, n, c.want)
+		}
+	}
+}
+
+// TestOfManyRows: a limit is of one study, what is within noise is counted, what never changed has no p.
+func TestOfManyRows(t *testing.T) {
+	row := func(study string, diff float64, up, down int) Row {
+		p := 0.001
+		return Row{Study: study, Score: "accuracy", Unit: "1", Better: score.Higher, Up: up, Down: down, Changed: up+down > 0, Worse: down > 0, Holm: &p,
+			Diff: results.Estimate{Value: new(diff), Low: new(diff - .01), High: new(diff + .01)}}
+	}
+	c := &Comparison{Rows: []Row{row("cot", 0, 0, 0), row("qa", -.1, 0, 9), row("qa", .2, 9, 0)}}
+	for text, want := range map[string]int{"cot.accuracy < -2pt": 0, "qa.accuracy < -2pt": 1, "qa.accuracy > 2pt": 1} {
+		l, err := ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if broken, err := c.Broken([]Limit{l}); err != nil || len(broken) != want {
+			t.Errorf("%s: %q, %v", text, broken, err)
+		}
+	}
+	var said []string
+	for _, r := range c.Rows {
+		said = append(said, r.Difference()+", "+r.Chance()+", "+r.Direction())
+	}
+	if want := []string{"+0 [-1, 1] pt, no change, ", "-10 [-11, -9] pt, 0.0010, worse", "+20 [19, 21] pt, 0.0010, better"}; !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+	if c.OnlyChanged(); c.Within != 1 || len(c.Rows) != 2 {
+		t.Errorf("%d within noise, %d rows", c.Within, len(c.Rows))
+	}
+}
+
 // TestALimitIsNotBrokenByChance: one of 60 answers is wrong in B, 1.7 points, whose interval holds 0; in
 // A, whose interval holds it from the other side.
 func TestALimitIsNotBrokenByChance(t *testing.T) {

@@ -392,6 +392,44 @@ func TestSectionAndTexts(t *testing.T) {
 	}
 }
 
+// TestTablesByHand: of 25 texts the last 5 are known, each word for word; beside other texts nothing is.
+func TestTablesByHand(t *testing.T) {
+	m := known(0, 25)
+	m.Name = "m"
+	for i := 20; i < 25; i++ {
+		m.Answers[i].Said = m.Answers[i].Rest
+	}
+	list := Of([]Model{m}, settings())
+	s := Section(About{Dataset: "d", Texts: 25}, list, settings())
+	at := func(table results.Table, row int, column string) results.Cell {
+		return table.Rows[row][slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })]
+	}
+	for column, want := range map[string]float64{"known": 20, "unrelated": 0, "difference": 20, "rho": .2, "rho_unrelated": 0, "original": 20, "original_unrelated": 0} {
+		if e := at(s.Tables[0], 0, column).Estimate; e.Value == nil || math.Abs(*e.Value-want) > 1e-9 {
+			t.Errorf("%s is %+v, want %v", column, e, want)
+		}
+	}
+	for row, item := range []string{"20", "21", "22", "23", "24"} {
+		rho, unrelated := at(s.Tables[1], row, "rho").Estimate, at(s.Tables[1], row, "rho_unrelated").Estimate
+		if got := at(s.Tables[1], row, "item").Text; got != item || *rho.Value != 1 || *unrelated.Value != 0 {
+			t.Errorf("nearest %d is %s, rho %v, unrelated %v", row+1, got, *rho.Value, *unrelated.Value)
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteTexts(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{"item": "24", "rho": "1", "original_ratio": "1", "rho_unrelated": "0", "original_ratio_unrelated": "0", "distance_chars": "0", "held_back_chars": "8"} {
+		if got := rows[25][slices.Index(rows[0], column)]; got != want {
+			t.Errorf("%s of the last text is %s, want %s", column, got, want)
+		}
+	}
+}
+
 // TestTheHistogramIsOfEachModelsTexts: each line is 100 % of its own texts; rho of 1 is in the last bin.
 func TestTheHistogramIsOfEachModelsTexts(t *testing.T) {
 	knows, not := known(20, 25), known(0, 10)

@@ -57,6 +57,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 	c.Add(0, w, nil)
 	elsewhere := NewAccount("imported", "y")
 	elsewhere.Add(0, results.Row{Attempts: 1}, nil)
+	elsewhere.Add(1, results.Row{Failed: true, Kind: "imported", Attempts: 1}, nil) // which has no time to have
 	notes := []string{
 		"m: caches were to be cold, 2 proven cold (timings.cache_n), 2 unverified (the reply has no usage), 1 answered with a cache (timings.cache_n), 3 hits done again, 1 not timed: the server may have reused a cache.",
 		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",

@@ -186,6 +186,15 @@ func TestSelectIsWhatItSays(t *testing.T) {
 		if sum, n := sel.Sum("score"); sum != total || n != numbers {
 			t.Fatalf("%+v: %d scores make %v, want %d, %v", q, n, sum, numbers, total)
 		}
+		times := map[Cell]int{}
+		for _, x := range want {
+			times[x.cells[0]]++
+		}
+		for _, c := range sel.Counts("score", 1000) {
+			if c.N != times[c.Cell] {
+				t.Fatalf("%+v: score %+v is there %d times, want %d", q, c.Cell, c.N, times[c.Cell])
+			}
+		}
 		n, count := rapid.IntRange(0, 12).Draw(t, "from"), rapid.IntRange(0, 12).Draw(t, "count")
 		rows := sel.Page(n, count)
 		n = min(n, len(want))

@@ -287,3 +287,42 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 		t.Errorf("%q, %v, want %q", got.Problems, err, want)
 	}
 }
+
+// TestWhatStandsBesideWholePagesIsNoticed: a store in which no run has begun, and a log of which not the
+// last transaction is damaged.
+func TestWhatStandsBesideWholePagesIsNoticed(t *testing.T) {
+	blank := filepath.Join(t.TempDir(), "blank.sqlite")
+	st, err := sqlite.Open(t.Context(), blank)
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := repair.Check(t.Context(), blank); err != nil || got.Whole || !slices.Equal(got.Problems, []string{"it has no manifest: no run has begun in it"}) {
+		t.Errorf("no run: %+v, %v", got, err)
+	}
+
+	running, left := made(t, 3), filepath.Join(t.TempDir(), "left.sqlite")
+	if st, err = sqlite.Open(t.Context(), running); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, name := range []string{"made", "made once more"} {
+		if err := st.PutManifest(t.Context(), results.Manifest{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(running + end)
+		if err == nil {
+			if end != "" {
+				b[32+24+100] ^= 1 // in the first page of the log
+			}
+			err = os.WriteFile(left+end, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := repair.Check(t.Context(), left); err != nil || got.Whole || !slices.ContainsFunc(got.Problems, func(p string) bool { return strings.Contains(p, "frame 1 of its write-ahead log does not match its checksum") }) {
+		t.Errorf("a damaged log: %+v, %v", got, err)
+	}
+}

@@ -136,6 +136,16 @@ func TestToken(t *testing.T) {
 	if w := ask(h, "GET", "http://localhost/runs", func(r *http.Request) { r.Header.Set("Authorization", "Bearer right") }); w.Code != 200 {
 		t.Errorf("with the token in a header: status %d", w.Code)
 	}
+	for _, header := range []string{"Bearer wrong", "Bearer ", "right", "Basic right"} {
+		if w := ask(h, "GET", "http://localhost/runs", func(r *http.Request) { r.Header.Set("Authorization", header) }); w.Code != 403 {
+			t.Errorf("Authorization: %s: status %d", header, w.Code)
+		}
+	}
+	// Two stores on two ports, one of them by TLS.
+	other := Guard(Options{Listen: "127.0.0.1:8081", Token: "right", Proxy: "https://study.example.org"}, said(&n))
+	if also := ask(other, "GET", "http://localhost/runs?token=right", nil).Result().Cookies(); len(also) != 1 || also[0].Name == cookies[0].Name || !also[0].Secure {
+		t.Errorf("cookies %v and %v", cookies, also)
+	}
 	if a, b := NewToken(), NewToken(); a == b || len(a) < 20 {
 		t.Errorf("tokens %q, %q", a, b)
 	}

@@ -260,18 +260,31 @@ func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
 	b.must(err)
 	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
 		Conditions: map[string]map[string]json.RawMessage{Name: {"LOO@1": one}}}))
-	for i := range 10 {
+	for i := range 40 { // of which 10 need the image
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
 		b.tokens = 200
-		b.put(id, armMCQ, "baseline", 0, "Final answer: A", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`)
+		b.put(id, armMCQ, "baseline", 0, "Image 1 shows it. Final answer: A", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`)
 		b.tokens = 300
-		b.put(id, armMCQ, "LOO@1", 0, "Final answer: B", accuracy.Name, `{"quote":"x","verdict":"incorrect","why":""}`)
+		if i < 10 {
+			b.put(id, armMCQ, "LOO@1", 0, "Final answer: B", accuracy.Name, `{"quote":"x","verdict":"incorrect","why":""}`)
+		} else {
+			b.put(id, armMCQ, "LOO@1", 0, "Final answer: A", accuracy.Name, `{"quote":"x","verdict":"correct","why":""}`)
+		}
 	}
 	tables := b.tables()
-	check(t, tables, []want{{"marginal", "gain", []string{"all"}, 100, [3]int{10, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{10, 0, 0}}})
+	check(t, tables, []want{{"marginal", "gain", []string{"all"}, 25, [3]int{40, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{40, 0, 0}}})
 	if e := metric.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
 		t.Errorf("points per 1,000 tokens: %+v", e)
+	}
+	list, err := summarize(t.Context(), b.st, judges(), nil)
+	b.must(err)
+	for _, s := range list {
+		for _, n := range s.Notes {
+			if strings.Contains(n, "its explanations name") {
+				t.Errorf("10 answers that changed are too few to say: %s", n)
+			}
+		}
 	}
 }
 

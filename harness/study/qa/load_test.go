@@ -13,8 +13,8 @@ import (
 	"assay/timing"
 )
 
-// TestALoadByHand: every number of a row of the table. Two GPUs are kept busy for 40 s by 20
-// requests in flight: 4 stretches with 10 answers of 50 tokens each and 7,200 J. An answer takes
+// TestALoadByHand: every number of a row of the table. Two GPUs are kept busy for 80 s by 20
+// requests in flight: 4 stretches of 20 s with 10 answers of 50 tokens each and 7,200 J. An answer takes
 // 0.4 s, one in five 0.6 s; its first token comes after 50 ms, that of one in five after 101 ms.
 func TestALoadByHand(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
@@ -39,12 +39,13 @@ func TestALoadByHand(t *testing.T) {
 	kept := func(devices int) results.Block {
 		ld := results.Load{Arm: "direct", Condition: "c", InFlight: 20, Mean: 19.5, Answers: 40, Devices: &devices}
 		for range 4 {
-			ld.Stretches = append(ld.Stretches, results.Stretch{Answers: 10, Took: 10 * time.Second, Tokens: new(500), Joules: new(7200.)})
+			ld.Stretches = append(ld.Stretches, results.Stretch{Answers: 10, Took: 20 * time.Second, Tokens: new(500), Joules: new(7200.)})
 		}
 		return results.Block{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{ld}}
 	}
-	b := cost.Basis{Study: "qa", Blocks: []results.Block{kept(2)},
+	b := cost.Basis{Study: "qa", Blocks: []results.Block{kept(2), kept(2), kept(2)},
 		Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.5), GCO2PerKWh: new(400.)}}}
+	b.Blocks[1].Study, b.Blocks[2].Part = "another", results.PartCPU // which are not of it
 	table := func() ([]results.Table, func(column string) *results.Estimate) {
 		l := &level{inFlight: 20, arm: arm}
 		l.fill(b, "m", "direct", "c", true)
@@ -69,13 +70,13 @@ func TestALoadByHand(t *testing.T) {
 		}
 	}
 	for column, want := range map[string]float64{
-		"mean_in_flight": 19.5, "answers": 40, "answers_per_s": 1, "tokens_per_s": 50,
+		"mean_in_flight": 19.5, "answers": 40, "answers_per_s": .5, "tokens_per_s": 25,
 		"ttft_median": .05, "ttft_p95": .101, "latency_median": .4, "latency_p95": .6,
 		"joules": 720,
-		"money":  (10*2*.001 + 7200/3.6e6*.5) / 10, // two GPUs at 0.001 a second, and electricity
+		"money":  (20*2*.001 + 7200/3.6e6*.5) / 10, // two GPUs at 0.001 a second, and electricity
 		"gco2":   7200 / 3.6e6 * 400 / 10,
 		// Of 50 trials 32 keep the limit, of 40 answers as many.
-		"slo_share": 64, "goodput": .8,
+		"slo_share": 64, "goodput": .4,
 	} {
 		if e := cell(column); e.Value == nil || math.Abs(*e.Value-want) > 1e-9 {
 			t.Errorf("%s is %+v, want %v", column, e, want)
@@ -87,10 +88,15 @@ func TestALoadByHand(t *testing.T) {
 	if _, cell := table(); cell("money").Value != nil || !strings.Contains(cell("money").Why, "not known") || *cell("joules").Value != 720 {
 		t.Errorf("held one and two GPUs: money %+v, energy %+v", cell("money"), cell("joules"))
 	}
+	// A single request waits for nobody, and its limits are not of capacity.
+	one := &level{inFlight: 1, arm: arm}
+	if one.fill(b, "m", "direct", "c", true); one.goodput.Value != nil || one.goodput.Why != "one request in flight" {
+		t.Errorf("goodput of one in flight: %+v", one.goodput)
+	}
 	// Nobody watched a GPU: one is taken to be held.
 	b.Blocks = b.Blocks[:1]
 	b.Blocks[0].Loads[0].Devices = nil
-	if _, cell := table(); math.Abs(*cell("money").Value-(10*.001+.001)/10) > 1e-12 {
+	if _, cell := table(); math.Abs(*cell("money").Value-(20*.001+.001)/10) > 1e-12 {
 		t.Errorf("no GPU watched: money %+v", cell("money"))
 	}
 }

@@ -40,6 +40,9 @@ func TestARequestByHand(t *testing.T) {
 		st.PutSampleBundles(ctx, ses.ID, 1, []results.SampleBundle{{From: packed.From, To: packed.To, N: packed.N, Bytes: packed.Bytes}})); err != nil {
 		t.Fatal(err)
 	}
+	if err := st.PutSampleBundles(ctx, ses.ID, 0, []results.SampleBundle{{From: packed.From, To: packed.To, N: packed.N, Bytes: packed.Bytes}}); err != nil { // of the processor
+		t.Fatal(err)
+	}
 	at := func(seconds float64) time.Duration { return 10*time.Second + time.Duration(seconds*1e9) }
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, at(0))
