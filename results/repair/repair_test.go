@@ -322,7 +322,9 @@ func TestWhatStandsBesideWholePagesIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := repair.Check(t.Context(), left); err != nil || got.Whole || !slices.ContainsFunc(got.Problems, func(p string) bool { return strings.Contains(p, "frame 1 of its write-ahead log does not match its checksum") }) {
+	if got, err := repair.Check(t.Context(), left); err != nil || got.Whole || !slices.ContainsFunc(got.Problems, func(p string) bool {
+		return strings.Contains(p, "frame 1 of its write-ahead log does not match its checksum")
+	}) {
 		t.Errorf("a damaged log: %+v, %v", got, err)
 	}
 }
