@@ -60,26 +60,26 @@ type siteInfo struct {
 	key    string // region name, as data sets of chest radiographs use it
 	box    Box
 	grades []string
-	shows  []Zone // where it is seen: what covers one of these hides it
+	shows  []zone // where it is seen: what covers one of these hides it
 }
 
 func (s Site) info() siteInfo {
 	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
 	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
 	return [NumSites]siteInfo{
-		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []Zone{{76, 600, 102, 935}}},
-		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []Zone{Zone{76, 600, 102, 935}.mirrored()}},
-		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []Zone{OpacityZone()}},
-		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []Zone{OpacityZone().mirrored()}},
-		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []Zone{AtelectasisZone()}},
-		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []Zone{AtelectasisZone().mirrored()}},
-		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []Zone{{110, 560, 890, 600}}},
-		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []Zone{CongestionZone(), CongestionZone().mirrored()}},
-		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []Zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
-		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []Zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
-		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []Zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
-		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []Zone{Zone{155, 555, 192, 630}.mirrored(), Zone{225, 525, 262, 615}.mirrored()}},
-		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []Zone{Zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
+		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
+		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
+		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
+		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
+		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
+		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
+		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
+		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
+		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
+		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
+		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
+		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
+		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
 		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
 	}[s]
 }
@@ -120,7 +120,7 @@ const bodies = 1 << 28
 // look is what varies between bodies without meaning anything.
 type look struct {
 	shiftX, shiftY int64 // fixed point
-	widen          int64 // Thorax width, one = as drawn
+	widen          int64 // thorax width, one = as drawn
 	heart          int64 // cardiothoracic ratio, fixed point
 	fluid          [2]int64
 	gain           int64 // exposure jitter, one = none

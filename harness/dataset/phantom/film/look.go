@@ -1,8 +1,10 @@
 package film
 
 import (
+	"bytes"
 	"image"
 	"image/draw"
+	"iter"
 	"slices"
 
 	"assay/backends/phantom/chance"
@@ -50,13 +52,13 @@ func Look(img image.Image, clean func(s Scene, size int) *image.Gray) View {
 	}
 	v := View{Findings: s.truth, Film: chance.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
 	for site := range NumSites {
-		v.Findings[site].Sure = !slices.ContainsFunc(site.info().shows, func(z Zone) bool { return v.hides(z, p.w) })
+		v.Findings[site].Sure = !slices.ContainsFunc(site.info().shows, func(z zone) bool { return v.hides(z, p.w) })
 	}
 	return v
 }
 
 // hides reports whether a quarter of a zone is covered.
-func (v View) hides(z Zone, n int) bool {
+func (v View) hides(z zone, n int) bool {
 	at, covered := z.pixels(n), 0
 	for _, m := range v.Marks {
 		if m.Kind == Cover || m.Opacity >= allColour {
@@ -67,7 +69,7 @@ func (v View) hides(z Zone, n int) bool {
 	return 4*covered > at.Dx()*at.Dy()
 }
 
-func (z Zone) pixels(n int) image.Rectangle {
+func (z zone) pixels(n int) image.Rectangle {
 	px := func(v int64) int { return int(v) * n / 1000 }
 	return image.Rect(px(z[0]), px(z[1]), px(z[2]), px(z[3]))
 }
@@ -106,14 +108,22 @@ func planes(img image.Image) plane {
 		m = image.NewRGBA(b)
 		draw.Draw(m, b, img, b.Min, draw.Src)
 	}
-	for i := range p.grey {
-		q := m.Pix[m.PixOffset(b.Min.X+i%p.w, b.Min.Y+i/p.w):][:3]
-		grey, tint := untint(q[0], q[1], q[2])
-		if tint > 0 && p.tint == nil {
-			p.tint = make([]uint8, len(p.grey))
-		}
-		if p.grey[i] = grey; p.tint != nil {
-			p.tint[i] = tint
+	for y := range p.h {
+		pix, row := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):], p.grey[y*p.w:][:p.w]
+		for x := range row {
+			q := pix[4*x : 4*x+3 : 4*x+3]
+			if q[0] == q[1] && q[1] == q[2] {
+				row[x] = q[0]
+				continue
+			}
+			grey, tint := untint(q[0], q[1], q[2])
+			if row[x] = grey; tint == 0 {
+				continue
+			}
+			if p.tint == nil {
+				p.tint = make([]uint8, len(p.grey))
+			}
+			p.tint[y*p.w+x] = tint
 		}
 	}
 	return p
@@ -153,9 +163,10 @@ const painted = 8
 // by more than rounding, only paint can be told from that.
 func (p plane) changed(clean []uint8) []bool {
 	var counts [256]int
-	far := func(i int) uint8 { return max(p.grey[i], clean[i]) - min(p.grey[i], clean[i]) }
-	for i := range clean {
-		counts[far(i)]++
+	far := make([]uint8, len(clean))
+	for i, c := range clean {
+		far[i] = max(p.grey[i], c) - min(p.grey[i], c)
+		counts[far[i]]++
 	}
 	least, spoilt := uint8(0), false
 	switch same, near := counts[0], counts[1]; {
@@ -170,26 +181,31 @@ func (p plane) changed(clean []uint8) []bool {
 		least = 4*least + 2
 	}
 	out := make([]bool, len(clean))
-	for i := range out {
-		tint := uint8(0)
-		if p.tint != nil {
-			tint = p.tint[i]
+	for i, d := range far {
+		out[i] = d > least && (!spoilt || p.grey[i] < painted)
+	}
+	for i, t := range p.tint {
+		if t > 0 {
+			out[i] = t >= allColour
 		}
-		out[i] = tint >= allColour || tint == 0 && far(i) > least && (!spoilt || p.grey[i] < painted)
 	}
 	return out
 }
 
 // marks are what was drawn over a clean film of the same size.
 func (p plane) marks(clean []uint8) []Mark {
+	if p.tint == nil && bytes.Equal(p.grey, clean) {
+		return nil
+	}
 	changed := p.changed(clean)
 	n := min(p.w, grid)
 	counts, sizes := make([]int, n*n), make([]int, n*n)
-	for i, is := range changed {
-		c := p.cell(i, n)
-		sizes[c]++
-		if is {
-			counts[c]++
+	for y, cells := range p.cells(n) {
+		for x, c := range cells {
+			sizes[c]++
+			if changed[y*p.w+x] {
+				counts[c]++
+			}
 		}
 	}
 	var out []Mark
@@ -253,10 +269,11 @@ func (p plane) hollow(r image.Rectangle, changed []bool) int {
 func (p plane) heats() []Mark {
 	n := min(p.w, grid)
 	heat, counts := make([]int, n*n), make([]int, n*n)
-	for i, v := range p.tint {
-		c := p.cell(i, n)
-		heat[c] += int(v)
-		counts[c]++
+	for y, cells := range p.cells(n) {
+		for x, c := range cells {
+			heat[c] += int(p.tint[y*p.w+x])
+			counts[c]++
+		}
 	}
 	for c := range heat {
 		heat[c] /= counts[c]
@@ -281,9 +298,26 @@ func (p plane) heats() []Mark {
 	return out
 }
 
-// cell is the one of n x n cells that a pixel lies in, and pixels are those of cells.
-func (p plane) cell(i, n int) int { return i/p.w*n/p.h*n + i%p.w*n/p.w }
+// cells gives of each row in which of n x n cells its pixels lie.
+func (p plane) cells(n int) iter.Seq2[int, []int] {
+	return func(yield func(int, []int) bool) {
+		column, row := make([]int, p.w), make([]int, p.w)
+		for x := range column {
+			column[x] = x * n / p.w
+		}
+		for y := range p.h {
+			first := y * n / p.h * n
+			for x, c := range column {
+				row[x] = first + c
+			}
+			if !yield(y, row) {
+				return
+			}
+		}
+	}
+}
 
+// pixels are those of some of n x n cells.
 func (p plane) pixels(r image.Rectangle, n int) image.Rectangle {
 	return image.Rect(r.Min.X*p.w/n, r.Min.Y*p.h/n, (r.Max.X*p.w+n-1)/n, (r.Max.Y*p.h+n-1)/n)
 }

@@ -17,7 +17,7 @@ type blob struct {
 func (s Scene) clouds() []blob {
 	var out []blob
 	for side := range 2 {
-		add := func(part []blob, z Zone, grey int64) {
+		add := func(part []blob, z zone, grey int64) {
 			gain := grey * one * one / mean(part, z)
 			for _, b := range part {
 				b.grey = b.grey * gain >> 16
@@ -31,20 +31,20 @@ func (s Scene) clouds() []blob {
 			return chance.New(chance.Mix(s.look.texture + 2*what + uint64(side)))
 		}
 		if g := opacityGrey(s.truth[OpacityRight+Site(side)].Grade); g > 0 {
-			add(patches(r(0), 12, OpacityZone(), pm(30), pm(62), 12), OpacityZone(), g)
+			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
 		}
 		if g := atelectasisGrey(s.truth[AtelectasisRight+Site(side)].Grade); g > 0 {
-			add(streaks(r(1), AtelectasisZone()), AtelectasisZone(), g)
+			add(streaks(r(1), atelectasisZone()), atelectasisZone(), g)
 		}
 		if g := congestionGrey(s.truth[Congestion].Grade); g > 0 {
-			add(patches(r(2), 12, CongestionZone(), pm(50), pm(95), 0), CongestionZone(), g)
+			add(patches(r(2), 12, congestionZone(), pm(50), pm(95), 0), congestionZone(), g)
 		}
 	}
 	return out
 }
 
 // mean is the mean weight of blobs over a zone in fixed point: 20 x 20 samples.
-func mean(part []blob, z Zone) int64 {
+func mean(part []blob, z zone) int64 {
 	var sum int64
 	for i := range int64(20) {
 		for k := range int64(20) {
@@ -59,7 +59,7 @@ func mean(part []blob, z Zone) int64 {
 }
 
 // patches are irregular clouds whose centres lie in a zone.
-func patches(r *chance.Source, n int, z Zone, small, large, inset int64) []blob {
+func patches(r *chance.Source, n int, z zone, small, large, inset int64) []blob {
 	out := make([]blob, 0, n)
 	for range n {
 		rx := r.Span(small, large)
@@ -72,7 +72,7 @@ func patches(r *chance.Source, n int, z Zone, small, large, inset int64) []blob 
 }
 
 // streaks are three or four plates of collapsed lung: chains of flat bells.
-func streaks(r *chance.Source, z Zone) []blob {
+func streaks(r *chance.Source, z zone) []blob {
 	n := 3 + int64(r.Below(2))
 	out := []blob{{x: pm(z[0]+z[2]) / 2, y: pm(z[1]+z[3]) / 2, rx: pm(110), ry: pm(75), grey: one / 3, rough: true}}
 	for i := range n {
@@ -160,7 +160,7 @@ const vesselGrey = 4
 
 // vesselMean is the mean weight of the vessels over the zone of congestion.
 func (a *anatomy) vesselMean(side int) int64 {
-	z := CongestionZone()
+	z := congestionZone()
 	p0, p1 := a.s.toFilm(a.sided(side, point{pm(z[0]), pm(z[1])})), a.s.toFilm(a.sided(side, point{pm(z[2]), pm(z[3])}))
 	n := int64(a.n)
 	x0, x1 := min(p0.x, p1.x)*n>>16, max(p0.x, p1.x)*n>>16

@@ -20,22 +20,22 @@ func opacityGrey(grade int) int64     { return [5]int64{0, 15, 30, 48, 73}[grade
 func atelectasisGrey(grade int) int64 { return [5]int64{0, 13, 26, 41, 58}[grade] }
 func congestionGrey(grade int) int64  { return [5]int64{0, 13, 27, 43, 61}[grade] }
 
-// Zone is a part of the picture in thousandths of its sides, x0 y0 x1 y1, on
+// zone is a part of the picture in thousandths of its sides, x0 y0 x1 y1, on
 // the right side of the body.
-type Zone [4]int64
+type zone [4]int64
 
 // mirrored is the same on the left.
-func (z Zone) mirrored() Zone { return Zone{1000 - z[2], z[1], 1000 - z[0], z[3]} }
+func (z zone) mirrored() zone { return zone{1000 - z[2], z[1], 1000 - z[0], z[3]} }
 
-// OpacityZone is where opacities are drawn and looked for. The three zones lie
+// opacityZone is where opacities are drawn and looked for. The three zones lie
 // apart from each other, each inside its site's box.
-func OpacityZone() Zone { return Zone{130, 240, 250, 390} }
+func opacityZone() zone { return zone{130, 240, 250, 390} }
 
-// AtelectasisZone is where collapsed lung is.
-func AtelectasisZone() Zone { return Zone{100, 425, 200, 530} }
+// atelectasisZone is where collapsed lung is.
+func atelectasisZone() zone { return zone{100, 425, 200, 530} }
 
-// CongestionZone is where haze is.
-func CongestionZone() Zone { return Zone{275, 285, 385, 400} }
+// congestionZone is where haze is.
+func congestionZone() zone { return zone{275, 285, 385, 400} }
 
 // Outlines of the right side in thousandths, by height; the left mirrors them.
 func lungWall() curve {
@@ -75,13 +75,13 @@ func heartLeft() curve {
 	return curve{{330, 170}, {370, 260}, {420, 420}, {470, 600}, {520, 770}, {580, 905}, {640, 985}, {690, 1000}, {740, 960}, {790, 850}, {830, 700}, {870, 500}}
 }
 
-// Thorax is the inner width of the chest that the cardiothoracic ratio refers
+// thorax is the inner width of the chest that the cardiothoracic ratio refers
 // to, in thousandths.
-const Thorax = 876
+const thorax = 876
 
 // heartSides splits the heart's width about the midline: big hearts grow to both sides.
 func (s Scene) heartSides() (right, left int64) {
-	w := s.look.heart * Thorax / 1000
+	w := s.look.heart * thorax / 1000
 	share := 320 + (s.look.heart-pm(430))*80/pm(230) // thousandths to the right
 	right = w * share / 1000
 	return right, w - right

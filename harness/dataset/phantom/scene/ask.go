@@ -61,16 +61,16 @@ func (d Draft) Question() Question {
 // Questions are all questions that have one clear answer in the scene, in a
 // fixed order. Wording, order of options and wrong options vary with the seed.
 func Questions(s Scene) []Question {
-	drafts := Drafts(s)
-	out := make([]Question, len(drafts))
-	for i, d := range drafts {
+	all := drafts(s)
+	out := make([]Question, len(all))
+	for i, d := range all {
 		out[i] = d.Question()
 	}
 	return out
 }
 
-// Drafts are those questions, not worded.
-func Drafts(s Scene) []Draft {
+// drafts are those questions, not worded.
+func drafts(s Scene) []Draft {
 	r := chance.New(chance.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
 	ways := forms()

@@ -7,14 +7,7 @@ import (
 	"strings"
 )
 
-// knowledge is the knowledge base's entry of a question, in TAIX-VQA's schema.
-type knowledge struct {
-	Type     string                  `json:"type"`
-	Hint     string                  `json:"projection_hint"`
-	Answers  map[string]requirements `json:"answers"`
-	Guidance guidance                `json:"additional_guidance"`
-}
-
+// requirements are what reasoning for an answer has to say, in TAIX-VQA's schema.
 type requirements struct {
 	MustAll   []wording   `json:"must_all"`
 	AtLeast   []selection `json:"at_least_k_of,omitempty"`
@@ -31,16 +24,11 @@ type selection struct {
 	AnyOf []wording `json:"any_of"`
 }
 
-type guidance struct {
-	Rules      []string   `json:"disambiguation_rules"`
-	Alternates [][]string `json:"acceptable_alternate_terminology"`
-}
-
 // Knowledge is the knowledge base of the faithfulness study's questions: JSON,
 // what reasoning that leads to each answer says, in the words of Steps. It has those that
 // are asked, or all where none is given: few are asked of a small data set.
 func Knowledge(asked ...string) []byte {
-	base := map[string]knowledge{}
+	base := map[string]any{}
 	for _, f := range faithfulForms() {
 		for _, q := range f.queries() {
 			var texts []string
@@ -52,14 +40,14 @@ func Knowledge(asked ...string) []byte {
 			if len(texts) == 0 {
 				continue
 			}
-			k := knowledge{q.Type, "frontal radiograph of a chest phantom", map[string]requirements{}, guidance{
-				Rules: []string{"Right and left are the patient's, not the picture's.", "Questionable is less than mild."},
-				Alternates: [][]string{{"pleural effusion", "fluid in the pleural space"}, {"pulmonary opacity", "white patch"},
-					{"atelectasis", "collapsed lung"}, {"pulmonary congestion", "haze around the vessels"}},
-			}}
+			answers := map[string]requirements{}
 			for _, answer := range q.faithfulChoices() {
-				k.Answers[answer] = q.requirements(answer)
+				answers[answer] = q.requirements(answer)
 			}
+			k := map[string]any{"type": q.Type, "projection_hint": "frontal radiograph of a chest phantom", "answers": answers, "additional_guidance": map[string]any{
+				"disambiguation_rules": []string{"Right and left are the patient's, not the picture's.", "Questionable is less than mild."},
+				"acceptable_alternate_terminology": [][]string{{"pleural effusion", "fluid in the pleural space"}, {"pulmonary opacity", "white patch"},
+					{"atelectasis", "collapsed lung"}, {"pulmonary congestion", "haze around the vessels"}}}}
 			for _, text := range texts {
 				base[text] = k
 			}
