@@ -29,12 +29,14 @@ func heard(prompt string, q scene.Query) []reader.Cue {
 				named = append(named, q.Options[i].Text)
 			}
 		}
-		c := reader.Cue{Kind: reader.CueLeak, Strength: 1}
+		if len(named) != 1 {
+			continue
+		}
+		c := reader.Cue{Kind: reader.CueLeak, Answer: named[0], Strength: 1}
 		if person.MatchString(line) {
 			c.Kind = reader.CueOpinion
 		}
-		if len(named) == 1 && !slices.ContainsFunc(out, func(o reader.Cue) bool { return o.Kind == c.Kind }) {
-			c.Answer = named[0]
+		if !slices.ContainsFunc(out, func(o reader.Cue) bool { return o.Kind == c.Kind }) {
 			out = append(out, c)
 		}
 	}

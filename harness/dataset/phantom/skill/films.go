@@ -13,9 +13,9 @@ import (
 	"assay/harness/dataset/phantom/scene"
 )
 
-// maxFilms is how many files a Films remembers, maxClean how many clean films: some
-// megabytes.
-const maxFilms, maxClean = 8192, 64
+// maxFilms is how many files a Films remembers, maxClean how many pixels of clean films:
+// some megabytes.
+const maxFilms, maxClean = 8192, 32 << 20
 
 // Films opens picture files, each once: a study shows the same ones again and
 // again, to several readers. It remembers what they show, and the clean films that they
@@ -24,6 +24,7 @@ type Films struct {
 	mu    sync.Mutex
 	of    map[[sha256.Size]byte]reader.Film
 	clean map[drawn]func() *image.Gray
+	drawn int // pixels of them
 
 	learning sync.Mutex
 	learnt   map[reader.Memory][]string // texts known by heart
@@ -40,8 +41,8 @@ func (f *Films) draw(s film.Scene, size int) *image.Gray {
 	f.mu.Lock()
 	draw, ok := f.clean[drawn{s, size}]
 	if !ok {
-		if f.clean == nil || len(f.clean) >= maxClean {
-			f.clean = map[drawn]func() *image.Gray{}
+		if f.drawn += size * size; f.clean == nil || f.drawn > maxClean {
+			f.clean, f.drawn = map[drawn]func() *image.Gray{}, size*size
 		}
 		draw = sync.OnceValue(func() *image.Gray { return s.Render(size) })
 		f.clean[drawn{s, size}] = draw
