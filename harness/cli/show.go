@@ -14,6 +14,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
+	"assay/results/sqlite"
 	"assay/results/text"
 )
 
@@ -21,7 +22,8 @@ func (s streams) showCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "print the exact prompt, picture and curl of one trial, and what is stored of it",
-		Description: "Nothing is sent. Without --item, lists the items of the plan.",
+		Description: "Nothing is sent. Without --item, lists the items of the plan. Of a store that is named, shows what it has: answers and verdicts, without prompt and picture.",
+		ArgsUsage:   "[STORE.sqlite]",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "study", Usage: "default: the first"},
 			&cli.StringFlag{Name: "item"},
@@ -32,8 +34,12 @@ func (s streams) showCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "write pictures and request bodies to this `FOLDER`"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := command.NoArguments(c); err != nil {
-				return err
+			if c.NArg() > 0 {
+				path, err := command.StoreOf(c)
+				if err != nil {
+					return err
+				}
+				return s.showStored(c, path)
 			}
 			b, p, err := loadPlanned(c, plan.Filter{})
 			if err != nil {
@@ -52,20 +58,60 @@ func (s streams) showCommand() *cli.Command {
 	}
 }
 
-func (s streams) listItems(p *plan.Plan, asJSON bool) error {
-	type row struct {
-		Study    string `json:"study"`
-		Item     string `json:"item"`
-		Type     string `json:"type"`
-		Task     string `json:"task,omitempty"`
-		Question string `json:"question"`
+// showStored lists a store's items, or shows what it has of a trial.
+func (s streams) showStored(c *cli.Context, path string) error {
+	if c.IsSet("out") {
+		return command.Usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
 	}
-	var rows []row
-	for _, sel := range p.Studies {
-		for _, it := range sel.Items {
-			rows = append(rows, row{sel.Study, it.ID, it.Type, it.Task, it.Question})
+	st, err := sqlite.OpenReader(c.Context, path)
+	if err != nil {
+		return command.Environment(err)
+	}
+	defer st.Close()
+	if c.String("item") != "" {
+		out, err := experiment.ShowStored(c.Context, st, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
+			Condition: c.String("condition"), Repeat: c.Int("repeat")})
+		if err != nil {
+			return command.Usage("show: %w", err)
+		}
+		return s.shown(c, out)
+	}
+	studies, err := experiment.Asked(c.Context, st)
+	if err != nil {
+		return command.Environment(err)
+	}
+	var rows []listed
+	for _, study := range studies {
+		for it, err := range st.Items(c.Context, study.Rules.Study) {
+			if err != nil {
+				return command.Environment(err)
+			}
+			rows = append(rows, listed{Study: study.Rules.Study, Item: it.ID, Type: it.Type, Task: it.Task})
 		}
 	}
+	return s.list(rows, c.Bool("json"))
+}
+
+// listed is an item; of a store without its question.
+type listed struct {
+	Study    string `json:"study"`
+	Item     string `json:"item"`
+	Type     string `json:"type"`
+	Task     string `json:"task,omitempty"`
+	Question string `json:"question,omitempty"`
+}
+
+func (s streams) listItems(p *plan.Plan, asJSON bool) error {
+	var rows []listed
+	for _, sel := range p.Studies {
+		for _, it := range sel.Items {
+			rows = append(rows, listed{sel.Study, it.ID, it.Type, it.Task, it.Question})
+		}
+	}
+	return s.list(rows, asJSON)
+}
+
+func (s streams) list(rows []listed, asJSON bool) error {
 	if asJSON {
 		return s.JSON(rows)
 	}
@@ -92,12 +138,16 @@ func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
 	if err != nil {
 		return command.Environment(err)
 	}
+	return s.shown(c, out)
+}
+
+func (s streams) shown(c *cli.Context, out *experiment.Shown) error {
 	if c.Bool("json") {
 		return s.JSON(out)
 	}
 	var lines strings.Builder
 	terminal.Shown(&lines, out)
 	// Models and data sets are not trusted: a terminal obeys some characters.
-	_, err = io.WriteString(s.Out, text.VisibleLines(lines.String()))
+	_, err := io.WriteString(s.Out, text.VisibleLines(lines.String()))
 	return err
 }

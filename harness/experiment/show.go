@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,6 +170,61 @@ func (o *Shown) readStore(ctx context.Context, path string) error {
 	if err != nil || !ok {
 		return err
 	}
+	return o.fill(ctx, st, t)
+}
+
+// ShowStored is what a store has of a trial. Where its study, model or arm is not given, it is
+// the store's first study and model, and the last arm that the item was asked in.
+func ShowStored(ctx context.Context, st *sqlite.Store, want results.Key) (*Shown, error) {
+	studies, err := Asked(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	models := slices.Sorted(maps.Keys(man.Models))
+	if len(studies) == 0 || len(models) == 0 {
+		return nil, errors.New("the store has no trials")
+	}
+	want.Study = cmp.Or(want.Study, studies[0].Rules.Study)
+	if want.Model != "" {
+		models = []string{want.Model}
+	}
+	var found *results.Trial
+	var have []string
+	for _, model := range models {
+		for t, err := range st.TrialsOf(ctx, want.Study, model, want.Item) {
+			if err != nil {
+				return nil, err
+			}
+			k := t.Key
+			have = append(have, fmt.Sprintf("model %s, arm %s, condition %s, repeat %d", k.Model, k.Arm, k.Condition, k.Repeat))
+			if (want.Arm == "" || k.Arm == want.Arm) && k.Condition == want.Condition && k.Repeat == want.Repeat {
+				found = &t
+			}
+		}
+		if found != nil {
+			break
+		}
+	}
+	if found == nil {
+		if have == nil {
+			return nil, fmt.Errorf("the store has no item %s of study %s, or no model %s; without --item the items are listed", want.Item, want.Study, cmp.Or(want.Model, "at all"))
+		}
+		const most = 12
+		more := ""
+		if n := len(have) - most; n > 0 {
+			have, more = have[:most], fmt.Sprintf("; and %d more", n)
+		}
+		return nil, fmt.Errorf("the store has no such trial of item %s in study %s; it has %s%s", want.Item, want.Study, strings.Join(have, "; "), more)
+	}
+	out := &Shown{Key: found.Key}
+	return out, out.fill(ctx, st, *found)
+}
+
+func (o *Shown) fill(ctx context.Context, st *sqlite.Store, t results.Trial) error {
 	o.Stored = &t
 	now, err := st.JudgmentsOf(ctx, o.Key)
 	if err != nil {
