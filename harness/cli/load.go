@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,9 +21,18 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	if f.Shard.Of > 0 || slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
 		return p, nil // of more shards than items, some are empty
 	}
-	why := ""
+	const most = 1 // reading the data set has told of more
+	why, n := "", 0
 	for _, l := range p.LeftOut {
-		why += "\n  " + l.Study + ": " + l.What + ": " + l.Why
+		if l.Unlisted {
+			continue
+		}
+		if n++; n <= most {
+			why += "\n  " + l.Study + ": " + l.What + ": " + l.Why
+		}
+	}
+	if n > most {
+		why += fmt.Sprintf("\n  and %d more", n-most)
 	}
 	return nil, command.Usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
 }

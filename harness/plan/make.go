@@ -157,6 +157,7 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		switch {
 		case !slices.Contains(s.Models, m):
 			d.leave("model "+m, "not listed in models of the study", d.trials(d.items, 1))
+			d.leftOut[len(d.leftOut)-1].Unlisted = true
 		case len(f.Models) > 0 && !slices.Contains(f.Models, m):
 			d.leave("model "+m, "not asked for this time", d.trials(d.items, 1))
 		default:
@@ -172,8 +173,10 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 	for i := range s.Study.Arms {
 		if a := &s.Study.Arms[i]; !slices.Contains(s.Arms, a.Name) {
 			d.leave("arm "+a.Name, "not listed in arms of the study", d.cells(d.items, a)*d.repeats*len(d.models))
+			d.leftOut[len(d.leftOut)-1].Unlisted = true
 		}
 	}
+	d.rows(s)
 	for _, g := range passed {
 		d.leave(fmt.Sprintf("%d items of type %s", len(g.items), g.name), fmt.Sprintf("select.per_type is %d", s.PerType), d.trials(g.items, len(d.models)))
 	}
@@ -332,8 +335,29 @@ func (d *draft) lost(m study.Missing) int {
 	return n
 }
 
-// problems leaves out the rows that the loader could not use. How many trials
-// they would have been is not known.
+// rows counts the trials of rows that the loader could not use, where all others are as many.
+func (d *draft) rows(s Study) {
+	if len(d.items) == 0 || s.PerType > 0 {
+		return
+	}
+	one := d.trials(d.items[:1], len(d.models))
+	for i := range d.items {
+		if d.trials(d.items[i:i+1], len(d.models)) != one {
+			return
+		}
+	}
+	lost := map[string]bool{}
+	for _, p := range s.Dataset.Problems {
+		lost[fmt.Sprintf("%s:%d", p.File, p.Row)] = p.Row > 0
+	}
+	for i := range d.leftOut {
+		if lost[d.leftOut[i].What] {
+			d.leftOut[i].Trials = &one
+		}
+	}
+}
+
+// problems leaves out the rows that the loader could not use.
 func (d *draft) problems(s Study) {
 	at := make(map[string]int, len(s.Dataset.Problems))
 	for _, p := range s.Dataset.Problems {

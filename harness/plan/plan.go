@@ -160,5 +160,7 @@ type LeftOut struct {
 	Study  string `json:"study"`
 	What   string `json:"what"` // "images.xlsx:17", "arm direct", "model blind"
 	Why    string `json:"why"`
-	Trials *int   `json:"trials"` // nil: not known, as for a row that could not be read
+	Trials *int   `json:"trials"` // nil: not known, as for a file that could not be read
+	// Unlisted: bench.yaml does not ask for it. Trials are those that it would add.
+	Unlisted bool `json:"unlisted,omitempty"`
 }

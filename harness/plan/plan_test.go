@@ -398,8 +398,8 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	rows := func(study string) string {
-		return study + " | rows.jsonl:17 | image: expected a file, found none at x.png; answer: expected text, found nothing | ?\n" +
+	rows := func(study, trials string) string {
+		return study + " | rows.jsonl:17 | image: expected a file, found none at x.png; answer: expected text, found nothing | " + trials + "\n" +
 			study + " | types.xlsx | expected a table, found nothing | ?\n"
 	}
 	p := made(t, req, Filter{})
@@ -407,12 +407,12 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	if n := len(keys(p)); n != 9*2*2*2+10*2 {
 		t.Errorf("%d trials", n)
 	}
-	want := rows("s") +
+	want := rows("s", "?") + // its items are not alike
 		"s | model o | not listed in models of the study | 36\n" +
 		"s | arm c | not listed in arms of the study | 36\n" +
 		"s | 2 items of type single | select.per_type is 3 | 16\n" +
 		"s | 2 items of type bool | select.per_type is 3 | 32\n" +
-		rows("t") + "t | model m | not listed in models of the study | 10"
+		rows("t", "2") + "t | model m | not listed in models of the study | 10"
 	if got := show(p); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

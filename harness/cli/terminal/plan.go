@@ -46,11 +46,15 @@ func Preview(w io.Writer, p *experiment.Preview) error {
 		Reading(w, "dataset "+r.Dataset+": ", r.Guesses, r.Unused)
 	}
 	for _, l := range p.LeftOut {
-		n := "unknown number of"
-		if l.Trials != nil {
-			n = fmt.Sprint(*l.Trials)
+		if l.Unlisted {
+			fmt.Fprintf(w, "not asked: %s: %s: %s\n", l.Study, l.What, l.Why)
+			continue
 		}
-		fmt.Fprintf(w, "left out: %s: %s: %s (%s trials)\n", l.Study, l.What, l.Why, n)
+		n := "unknown number of trials"
+		if l.Trials != nil {
+			n = results.Count(*l.Trials, "trial", "trials")
+		}
+		fmt.Fprintf(w, "left out: %s: %s: %s (%s)\n", l.Study, l.What, l.Why, n)
 	}
 	return nil
 }
