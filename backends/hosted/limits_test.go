@@ -192,3 +192,58 @@ func TestStopping(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// TestAShorterWaitDoesNotUndoALonger: of two requests at once one is told to come again in 40 s, and then
+// the other in 10 s.
+func TestAShorterWaitDoesNotUndoALonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		b := offline(t, settings("openai", "http://hosted.invalid"), 0, func(int, *http.Request) (int, http.Header, string) {
+			switch n.Add(1) {
+			case 1:
+				time.Sleep(time.Second)
+				return 429, http.Header{"Retry-After": {"40"}}, `{"error":{"message":"slow down"}}`
+			case 2:
+				time.Sleep(2 * time.Second)
+				return 429, http.Header{"Retry-After": {"10"}}, `{"error":{"message":"slow down"}}`
+			}
+			return 200, nil, good("openai", "{}", "stop", "judge-1")
+		})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				if _, err := b.Generate(t.Context(), request(), timing.NewRecorder(timing.NewClock())); err == nil {
+					t.Error("answered")
+				}
+			})
+		}
+		wg.Wait()
+		if _, e := ask(t, b, request()); e != nil {
+			t.Error(e)
+		}
+		if took := time.Since(start); took < 41*time.Second || took > 42*time.Second {
+			t.Errorf("the next request came after %v, want 41s", took)
+		}
+	})
+}
+
+// TestWhatIsPaidIsNotHeld: of a budget of 10 two requests hold 4 each; when one of them is paid with 1
+// there is room for another while the other is under way.
+func TestWhatIsPaidIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{price: &Price{Currency: "USD", Output: 1e6}, limit: 10, settled: make(chan struct{})}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		for range 2 {
+			if err := p.hold(ctx, 0, 4); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cost := 1.
+		p.settle(0, 4, &cost)
+		if err := p.hold(ctx, 0, 4); err != nil || p.paid() != 1 {
+			t.Errorf("%v, %v is paid", err, p.paid())
+		}
+	})
+}

@@ -34,8 +34,7 @@ func keys() []suite {
 			{"what is under way is not of the budget", "purse.hold", "p.spent+p.held", "p.spent"},
 			{"the next request is not of the budget", "purse.hold", "p.spent+p.held+most", "p.spent+p.held"},
 			{"a minute has one second", "New", "float64(s.Requests)/60", "float64(s.Requests)"},
-			{"a dropped seed is not noticed", "dropped", `differs("seed", req.Sampling.Seed, left.Seed)`, ""},
-			{"a weaker schema is as good", "dropped", "formExact", `""`},
+			{"a seed of 0 counts as sent", "Settings.Unsent", "*seed < 1", "*seed < 0"},
 			{"the environment's organisation is told", "providers", `openai.WithOrganization("")`, "openai.WithBaseURL(b.base)"},
 		}},
 		{dir: "results", mutants: []mutant{

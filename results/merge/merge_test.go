@@ -260,10 +260,10 @@ func TestWhichTrialIsTaken(t *testing.T) {
 	for _, c := range []struct {
 		worse, better int
 		want          func(results.Attempt) bool
-		what          string
+		what, why     string
 	}{
-		{3, 2, func(a results.Attempt) bool { return a.Output != nil }, "an answer before a failure"},
-		{2, 1, func(a results.Attempt) bool { return len(a.Flags) == 0 }, "a time that counts before one that does not"},
+		{3, 2, func(a results.Attempt) bool { return a.Output != nil }, "an answer before a failure", "it is a failure, and another store has an answer"},
+		{2, 1, func(a results.Attempt) bool { return len(a.Flags) == 0 }, "a time that counts before one that does not", "its time does not count, and that in another store does"},
 	} {
 		all := []int{0, 2, 4, 6, 8, 10} // one alone might be taken for its digest
 		in := []string{filepath.Join(dir, "worse.sqlite"), filepath.Join(dir, "better.sqlite")}
@@ -276,7 +276,7 @@ func TestWhichTrialIsTaken(t *testing.T) {
 				slices.Reverse(in)
 			}
 			out := filepath.Join(dir, fmt.Sprint(c.worse, turned, ".sqlite"))
-			if m := merged(t, out, in...); m.Aside != len(all) || !strings.Contains(m.Examples[0], "trial cot/m0/item00/cot/baseline: ") {
+			if m := merged(t, out, in...); m.Aside != len(all) || m.Examples[0] != "trial cot/m0/item00/cot/baseline: "+c.why {
 				t.Errorf("%s: set aside %+v", c.what, m)
 			}
 			for _, i := range all {

@@ -230,11 +230,15 @@ func TestMachines(t *testing.T) {
 	later.Host, last.Host = new(*b.Host), new(*b.Host)
 	b.Host.Clock = &results.ClockOffset{Offset: 7 * time.Millisecond, Bound: 2 * time.Millisecond}
 	last.Host.Clock = nil
+	a.Host.Memory = 96 << 30
 	table, warnings, _, _ := Machines([]results.Session{a, b, later, last, a})
 	if !slices.Equal(warnings, []string{"Hosts ran different versions of assay: v1 on a; v2 on b."}) {
 		t.Errorf("%q", warnings)
 	}
 	end := len(table.Columns) - 1
+	if cores, memory, unknown := table.Rows[0][4].Estimate, table.Rows[0][5].Estimate, table.Rows[1][5].Estimate; *cores.Value != 8 || *memory.Value != 96 || unknown.Value != nil {
+		t.Errorf("%v cores, %v GiB, and %+v", *cores.Value, *memory.Value, unknown)
+	}
 	if e := table.Rows[0][end-1].Estimate; e.Value != nil || e.Why == "" {
 		t.Errorf("a clock that nobody compared is off by %+v", e)
 	}
@@ -264,5 +268,10 @@ func TestArmsStandAsInOtherTables(t *testing.T) {
 	}
 	if want := []string{"cot on a", "cot on b", "after on b"}; !slices.Equal(arms, want) {
 		t.Errorf("%v, want %v", arms, want)
+	}
+	last := secs[1].Tables[len(secs[1].Tables)-1]
+	i := slices.IndexFunc(last.Columns, func(c results.Column) bool { return c.Name == "answers" })
+	if n := last.Rows[2][i].Estimate; *n.Value != 0 || *last.Rows[0][i].Estimate.Value != 2 {
+		t.Errorf("a failure is %v answers", *n.Value)
 	}
 }

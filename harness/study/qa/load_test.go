@@ -109,3 +109,30 @@ func TestGoodputIsAsUnsureAsBoth(t *testing.T) {
 		t.Errorf("%+v, want 8 [%v, %v] of 7", e, low, high)
 	}
 }
+
+// TestWhereTheKneeIs: of tokens a second, where the server counts them; of answers, where it does not.
+// Answers of the greatest level are short ones.
+func TestWhereTheKneeIs(t *testing.T) {
+	for _, c := range []struct {
+		tokens []*int // of a stretch of 10 s
+		words  string
+	}{
+		{[]*int{new(500), new(1000), new(1010)}, "m, arm direct: the knee is at 2 in flight (100 tokens/s, unknown s an answer); with 8 it is 101 tokens/s and unknown s."},
+		{[]*int{new(500), nil, new(1010)}, "m, arm direct: the rate still grows at the greatest level, 8 in flight (101 tokens/s): the knee lies there or beyond."},
+	} {
+		b := cost.Basis{Study: "qa", Levels: map[string]int{"LOAD@in_flight=8": 8, "LOAD@in_flight=2": 2, "baseline": 1}}
+		for i, condition := range []string{"baseline", "LOAD@in_flight=2", "LOAD@in_flight=8"} {
+			answers := []int{10, 20, 40}[i]
+			one := results.Stretch{Answers: answers, Took: 10 * time.Second, Tokens: c.tokens[i]}
+			b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: "m", Part: results.PartGPU,
+				Loads: []results.Load{{Arm: "direct", Condition: condition, InFlight: b.Levels[condition], Answers: 3 * answers, Stretches: []results.Stretch{one, one, one}}}})
+		}
+		l, _ := lineOf(b, &metric.Model{Name: "m", Extra: &cost.Arms{}}, "direct", false)
+		if l.levels[0].inFlight != 1 || l.levels[1].inFlight != 2 || l.levels[2].inFlight != 8 || *l.levels[2].rate.Value != 4 {
+			t.Errorf("levels %+v", l.levels)
+		}
+		if got := l.words(); got != c.words {
+			t.Errorf("%s\nwant\n%s", got, c.words)
+		}
+	}
+}
