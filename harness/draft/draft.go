@@ -2,11 +2,13 @@
 package draft
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/template"
 
 	"assay/backends"
 	"assay/backends/kinds"
@@ -77,99 +79,57 @@ type Wanted struct {
 	Sweeps        []string // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
 }
 
+//go:embed bench.yaml.tmpl
+var form string
+
 // Write makes the file's text. Words from outside stand in quotes or in comments.
 func (w Wanted) Write(ids []backends.Identity) string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	say("# Written by assay init, which asked the server at %s.", oneLine(w.URL))
-	say("# Paths start from the folder of this file. assay plan -c FILE checks every line of")
-	say("# it and says what will be run, without sending anything; assay run -c FILE runs it.")
-	say("name: %s", quoted(w.Name))
-	say("seed: 1                # selection and order follow from it")
-	say("store: %-15s # everything that is measured; the report stands beside it", quoted(".assay/"+w.Name+".sqlite"))
-	say("rules: paper")
-	say("")
-	say("datasets:")
-	options := ""
-	var st study.Definition
+	type model struct {
+		Key, About string
+		Blind      bool
+		ID         backends.Identity
+	}
+	type levels struct{ Condition, Parameter, Levels string }
+	of := struct {
+		Wanted
+		Of      study.Definition
+		Gaps    bool // a knowledge base is the user's to name; without it nothing is compared with one
+		Options string
+		Models  []model
+		Thinks  bool // a model does
+		Sweeps  []levels
+		Rubrics []string
+	}{Wanted: w}
 	for _, d := range studies.All() {
 		if d.Name == w.Study {
-			st = d
+			of.Of = d
 		}
 	}
 	source := dataset.Source{Kind: w.Dataset}
-	if source.Has("knowledge_gaps") && len(st.Knowing) > 0 {
-		// A knowledge base is the user's to name; without it nothing is compared with one.
-		options = ", knowledge_gaps: skip"
-	}
-	say("  data: {kind: %s, path: %s%s}   # max_side: 1024 scales larger pictures down first", w.Dataset, quoted(w.Path), options)
-	if options != "" {
-		say("  # knowledge: FILE.json names the knowledge base that rubric CF compares reasoning with")
-	}
-	say("")
-	say("backends:")
-	more := ""
-	if w.KeyEnv != "" {
-		more = ", api_key_env: " + w.KeyEnv
-	}
-	if w.KeyFile != "" {
-		more = ", api_key_file: " + quoted(w.KeyFile)
-	}
+	of.Gaps = source.Has("knowledge_gaps") && len(of.Of.Knowing) > 0
 	if k, _ := kinds.Of(w.Kind, ""); k.Options != nil {
-		more += ", options: {" + k.Options(workingContext(ids)) + "}"
+		of.Options = k.Options(workingContext(ids))
 	}
-	say("  server: {kind: %s, url: %s%s}", w.Kind, quoted(w.URL), more)
-	say("")
-	say("models:                # one block each, in this order")
 	used := map[string]bool{}
 	for _, id := range ids {
-		mark := "  "
-		if blind(id) {
-			mark = "  # "
+		of.Models = append(of.Models, model{modelKey(id.Model, used), About(id), blind(id), id})
+		of.Thinks = of.Thinks || id.Thinking != nil && *id.Thinking
+	}
+	for _, sw := range w.Sweeps {
+		condition, rest, _ := strings.Cut(sw, "@")
+		param, list, _ := strings.Cut(rest, "=")
+		of.Sweeps = append(of.Sweeps, levels{condition, param, list})
+	}
+	for _, r := range of.Of.Rubrics {
+		if !slices.Contains(of.Of.Measured, r) && (!slices.Contains(of.Of.Knowing, r) || source.Has("knowledge")) {
+			of.Rubrics = append(of.Rubrics, r+": [lexical]")
 		}
-		say("%s%s: {backend: server, model: %s}   # %s", mark, modelKey(id.Model, used), quoted(id.Model), About(id))
 	}
-	if slices.ContainsFunc(ids, func(id backends.Identity) bool { return id.Thinking != nil && *id.Thinking }) {
-		say("  # think: false on a model switches its own reasoning off, think: true on; left out, the model decides")
+	t := template.Must(template.New("").Funcs(template.FuncMap{"quoted": quoted, "line": oneLine, "join": func(all []string) string { return strings.Join(all, ", ") }}).Parse(form))
+	var b strings.Builder
+	if err := t.Execute(&b, of); err != nil {
+		panic("draft: internal error: " + err.Error())
 	}
-	say("")
-	say("judges:")
-	say("  lexical: {kind: lexical}   # rules on words, offline: a first look. To publish, add a judge that reads:")
-	say("  # large: {backend: server, model: MODEL, in_flight: 4, sampling: {temperature: 0, max_tokens: 800, seed: 1}}")
-	say("")
-	say("studies:")
-	say("  %s:", w.Study)
-	say("    dataset: data")
-	say("    # select: {per_type: 50}   # of each question type, drawn by seed; without it, all")
-	if first := st.First; len(first) > 0 && len(first) < len(st.Arms) {
-		say("    arms: [%s]   # there are %s", strings.Join(first, ", "), strings.Join(st.Arms, ", "))
-	} else {
-		say("    arms: [%s]", strings.Join(st.Arms, ", "))
-	}
-	switch {
-	case len(w.Sweeps) > 0:
-		say("    conditions: [sham]         # what moves by itself; beside it the doses, each level a condition of its own")
-		say("    sweeps:")
-		for _, sw := range w.Sweeps {
-			condition, levels, _ := strings.Cut(sw, "@")
-			param, list, _ := strings.Cut(levels, "=")
-			say("      - {condition: %s, %s: [%s]}", quoted(condition), quoted(param), list)
-		}
-	case len(st.Conditions) > 0:
-		say("    conditions: all            # every change of picture and prompt, against the baseline")
-	}
-	for _, line := range st.Usual {
-		say("    %s", line)
-	}
-	say("    retries: 2                 # only after what can heal")
-	var rubrics []string
-	for _, r := range st.Rubrics {
-		if slices.Contains(st.Measured, r) || slices.Contains(st.Knowing, r) && !source.Has("knowledge") {
-			continue
-		}
-		rubrics = append(rubrics, r+": [lexical]")
-	}
-	say("    rubrics: {%s}", strings.Join(rubrics, ", "))
 	return b.String()
 }
 
