@@ -2,9 +2,11 @@
 
 package mutants
 
+import "slices"
+
 // suites is all mutants.
 func suites() []suite {
-	return append(append(keys(), scorers()...), formulas()...)
+	return slices.Concat(keys(), scorers(), formulas(), figures())
 }
 
 // keys are mistakes in what trials, cases and judgments are known by, and in what
@@ -354,6 +356,59 @@ return new(*gpu + *cpu)`},
 		{dir: "timing", tests: "TestBusyTimeCountsEachMomentOnce", mutants: []mutant{
 			{"busy time counts overlaps twice", "Meter.Block", "max(0, t.To-max(t.From, end))", "t.To - t.From"},
 			{"busy time goes backwards", "Meter.Block", "max(end, t.To)", "t.To"},
+		}},
+	}
+}
+
+// figures are mistakes in what a reader of a report, a table or a store would have believed,
+// and that no test noticed.
+func figures() []suite {
+	return []suite{
+		{dir: "harness/compare", tests: "TestWhichWayIsWorse|TestALimitIsNotBrokenByChance|TestWhatCannotBeCompared|TestOneJudge", mutants: []mutant{
+			{"more is worse where it is better", "Comparison.decide", "r.B > r.A", "r.B < r.A"},
+			{"a limit is broken by chance", "Comparison.Broken", "*r.Diff.Low > 0 || *r.Diff.High < 0", "true"},
+			{"energies of other machines are compared", "compared", `col.Name.Unit == "s" || col.Name.Unit == "J"`, `col.Name.Unit == "s"`},
+			{"one judge alone is compared twice", "compared", "!alone", "(!alone || true)"},
+		}},
+		{dir: "harness/study/cost", tests: "TestPacesAreSpread|TestPowerIsOfKnownShares", mutants: []mutant{
+			{"p95 is p90", "Paces.Score", ".95", ".9"},
+			{"power over times that are not known", "Costs.Score", "d.timed", "d.seconds > 0"},
+		}},
+		{dir: "harness/study/qa", tests: "TestGoodputIsAsUnsureAsBoth|TestALoadByHand", mutants: []mutant{
+			{"goodput is as unsure as the rate", "times", "(s-*share.Value)/100**rate.Value", "0"},
+			{"CO2 of other joules", "level.fill", "b.Prices.Cost.Grams(*s.Joules)", "b.Prices.Cost.Grams(*s.Joules / 3.6)"},
+			{"a load on one GPU and on two has a price", "level.fill", "ok && len(devices) < 2", "ok"},
+			{"several GPUs cost as much as one", "level.fill", "float64(n)", "min(1, float64(n))"},
+			{"the processors' part counts too", "level.fill", "x.Part != results.PartGPU", "false"},
+		}},
+		{dir: "harness/study/byhost", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked", mutants: []mutant{
+			{"p95 by host is the median", "tableOf", "g.account.Times.Latency[1]", "g.account.Times.Latency[0]"},
+			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},
+		}},
+		{dir: "results/merge", tests: "TestTheLonger|TestAllThatIs|TestAVerdict|TestItemsOfOther", mutants: []mutant{
+			{"the session of the first store is taken", "join.watched", "!ok || c.over(have)", "!ok || c.over(have) && false"},
+			{"examples are counted", "join.events", "int(r[1].(int64))", "len(j.merged.Examples)+1"},
+			{"no verdict is taken before one", "tables.rankJudgment", `e.row[t.judgment.index("verdict")] != nil`, `e.row[t.judgment.index("verdict")] == nil`},
+			{"items of other facts are one", "join.items", "digest([][]any{have}) != digest([][]any{r})", "len(have) != len(r)"},
+		}},
+		{dir: "harness/export", tests: "ByHand", mutants: []mutant{
+			{"energies in millijoules", "trialRow", "float64(e) / 1000", "float64(e)"},
+			{"devices count from 1", "Samples", "int64(n)", "int64(n+1)"},
+		}},
+		{dir: "harness/agree", tests: "TestCorrected|TestDraw", mutants: []mutant{
+			{"the first draw corrects", "drawn", "d.Study == study", "d.Study == study && i == 0"},
+			{"raters see cases in model order", "Draw", "slices.SortFunc(draw.Cases, func(a, b results.Drawn) int { return strings.Compare(a.Case, b.Case) })", ""},
+		}},
+		{dir: "harness/score", tests: "TestMajority|TestEachJudge", mutants: []mutant{
+			{"a tie is no", "Majority", "*joint == 0.5", "*joint == 0.51"},
+			{"a judge without a verdict is not seen", "EachJudge", "!ok", "!ok && i < 0"},
+		}},
+		{dir: "results/serve", tests: "TestToken|TestOnlyOur", mutants: []mutant{
+			{"a token is right by its first byte", "Options.asked", "subtle.ConstantTimeCompare(got[:], want[:])", "subtle.ConstantTimeCompare(got[:1], want[:1])"},
+			{"any name of the local network is ours", "ours", "slices.Contains(names, host)", `(slices.Contains(names, host) || strings.HasSuffix(host, ".local"))`},
+		}},
+		{dir: "harness/dataset/questions", tests: "TestAnswersAndTypes", mutants: []mutant{
+			{"yes is false", "reader.read", "right || yes", "right"},
 		}},
 	}
 }
