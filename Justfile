@@ -38,7 +38,7 @@ browser:
 docs:
     go run ./harness/reference/write
 
-# Every table of the default run, compiled by pdflatex; not run where that is missing.
+# Every table of the default run, compiled by pdflatex, without which it fails.
 latex folder="":
     .ci/latex {{quote(folder)}}
 
