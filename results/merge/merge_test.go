@@ -826,3 +826,28 @@ func TestAddingMakesWhatMergingMakes(t *testing.T) {
 		t.Errorf("%d rounds in which something came later, %d set aside: the rounds test nothing", replaced, aside)
 	}
 }
+
+// TestWhatAJudgeWasIsKept: one of two stores does not know it, whichever comes first.
+func TestWhatAJudgeWasIsKept(t *testing.T) {
+	dir := t.TempDir()
+	knows, not := filepath.Join(dir, "knows.sqlite"), filepath.Join(dir, "not.sqlite")
+	write(t, knows, part{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, nil})
+	st, err := sqlite.Open(t.Context(), not)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := trial(6, 0)
+	c := results.Case{Digest: results.DigestOf([]byte("another")), Rubric: "accuracy", Fields: []byte(`{}`)}
+	if err := errors.Join(st.PutManifest(t.Context(), manifest()), st.PutServed(t.Context(), about), st.PutTrial(t.Context(), tr), st.PutCase(t.Context(), tr.Key, c),
+		st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "lexical", By: judge.Digest, Status: results.StatusClean, Verdict: []byte(`{"verdict":"correct"}`)}), st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range [][]string{{knows, not}, {not, knows}} {
+		out := filepath.Join(dir, "out"+filepath.Base(in[0]))
+		merged(t, out, in...)
+		versions, err := open(t, out).Versions(t.Context())
+		if err != nil || len(versions) != 1 || !reflect.DeepEqual(versions[0].About, judge.About) || !versions[0].Current || versions[0].Judgments != 2 {
+			t.Errorf("%s first: %+v, %v", filepath.Base(in[0]), versions, err)
+		}
+	}
+}
