@@ -170,8 +170,8 @@ func (p plane) changed(clean []uint8) []bool {
 	}
 	least, spoilt := uint8(0), false
 	switch same, near := counts[0], counts[1]; {
-	case p.tint == nil && 2*same > len(clean) && near < len(clean)-same-near+1:
-	case 5*(counts[2]+counts[3]) < same+near:
+	case p.tint == nil && 2*same > len(clean) && near <= len(clean)-same-near: // as it was elsewhere
+	case 5*(counts[2]+counts[3]) < same+near: // rounded, as 16 bits are to 8
 		least = 3
 	default:
 		spoilt = true
