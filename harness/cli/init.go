@@ -44,6 +44,9 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder or its file"},
 			&cli.StringFlag{Name: "data", Usage: "`PATH` of questions of your own, instead of --dataset and --path: its content says what it is; the study is then " + strings.Join(own, " or ") + ", unless --study names one", TakesFile: true},
 			&cli.StringSliceFlag{Name: "sweep", Usage: "a condition at several levels, `C@P=LEVELS`, such as VB-HM-@opacity=.1,.3,.6, instead of all conditions; several are allowed"},
+			&cli.StringFlag{Name: "in-flight", Usage: "a load sweep over these numbers of requests on the wire, `1,2,4` (study qa)"},
+			&cli.StringFlag{Name: "gpu-hour", Usage: "what an hour of a GPU costs, such as 0.40"},
+			&cli.StringFlag{Name: "currency", Value: "EUR", Usage: "of --gpu-hour"},
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
@@ -69,7 +72,8 @@ func (s streams) initCommand() *cli.Command {
 func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
 	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
-		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep")}
+		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep"),
+		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
 		for _, st := range studies.All() {

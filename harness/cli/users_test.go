@@ -72,8 +72,8 @@ func TestUsersTasks(t *testing.T) {
 			}
 			is = name
 			t.Logf("%s: %d commands, %d edits (%s)", title, len(commands), edits, filepath.Base(name))
-			if filepath.Base(name) == "user-own-data.txt" && (len(commands) > 3 || edits > 0) {
-				t.Errorf("%s: from a CSV file to a report it is 3 commands and no edit, found %d and %d", title, len(commands), edits)
+			if len(commands) > 3 || edits > 0 {
+				t.Errorf("%s: from what a user has to the result it is 3 commands and no edit, found %d and %d", title, len(commands), edits)
 			}
 			if len(commands) != says || edits != saysEdits {
 				t.Errorf("%s: the heading says %d commands and %d edits", title, says, saysEdits)
@@ -113,7 +113,7 @@ func userScripts(t *testing.T) map[string][]string {
 // files are changed by hand. Beside these a script may look at what came out, and put
 // there what the user has.
 func userSteps(lines []string) (commands []string, edits int) {
-	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,blind", "", " --models honest", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
+	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", " --models gemma3:4b-it-q4_K_M,gemma3:4b-it-q8_0", " --models honest,blind", "", " --models honest", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "exec assay "):

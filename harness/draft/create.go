@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +71,14 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 		if !sweep.MatchString(sw) {
 			return made, wrong("--sweep: expected CONDITION@PARAMETER=LEVELS, such as VB-HM-@opacity=.1,.3,.6, found %q", sw)
 		}
+	}
+	for _, level := range w.InFlight {
+		if n, err := strconv.Atoi(level); err != nil || n < 1 {
+			return made, wrong("--in-flight: expected numbers of requests, such as 1,2,4, found %q", level)
+		}
+	}
+	if p, err := strconv.ParseFloat(w.GPUHour, 64); w.GPUHour != "" && (err != nil || !(p >= 0) || math.IsInf(p, 0)) {
+		return made, wrong("--gpu-hour: expected a price such as 0.40, found %q", w.GPUHour)
 	}
 	kind, _ := kinds.Of(w.Kind, "")
 	w.URL = strings.TrimSuffix(strings.TrimRight(cmp.Or(w.URL, kind.URL), "/"), "/v1")

@@ -76,6 +76,9 @@ type Wanted struct {
 	KeyFile       string   // file with it, from bench.yaml's folder; "": none
 	Dataset, Path string   // kind of the data set ("": its content says), and where it is from bench.yaml's folder
 	Models        []string // of the server; none: all
+	InFlight      []string // levels of a load sweep; none: no sweep
+	GPUHour       string   // price of an hour of a GPU; "": none is given
+	Currency      string   // of it
 	Sweeps        []string // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
 }
 

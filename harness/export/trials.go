@@ -192,10 +192,15 @@ func trialRow(row []any, r results.Row, it results.Item, end results.Ended) []an
 		}
 		return joules(*e)
 	}
-	if u := r.GPU; u != nil && u.Unknown == "" {
-		row = append(row, seconds(u.Held), count(u.Devices), joules(u.Uncertainty), maybe(u.Absolute), maybe(u.NetAbsolute), some(string(u.Method)), u.LowConfidence)
+	if u := r.GPU; u != nil { // the time is known where the energy is not
+		row = append(row, seconds(u.Held), count(u.Devices))
 	} else {
-		row = append(row, nil, nil, nil, nil, nil, nil, nil)
+		row = append(row, nil, nil)
+	}
+	if u := r.GPU; u != nil && u.Unknown == "" {
+		row = append(row, joules(u.Uncertainty), maybe(u.Absolute), maybe(u.NetAbsolute), some(string(u.Method)), u.LowConfidence)
+	} else {
+		row = append(row, nil, nil, nil, nil, nil)
 	}
 	if u := r.CPU; u != nil && u.Unknown == "" {
 		row = append(row, joules(u.Gross))
