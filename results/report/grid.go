@@ -179,15 +179,16 @@ func rests(e results.Estimate) string {
 	return n
 }
 
-// sharedN is the n of each row that most of its estimates have, mere counts
-// apart; cells that differ say so themselves. nil: most cells would.
+// sharedN is the n of each row that most of its values have, mere counts apart;
+// cells that differ, or have no value, say so themselves. nil: most cells would.
 func sharedN(t results.Table, counts []bool) []string {
 	var out []string
 	agree, all, most := 0, 0, 0
 	for _, row := range t.Rows {
 		of, n, cells := map[string]int{}, "", 0
+		known := slices.ContainsFunc(row, func(c results.Cell) bool { return c.Estimate != nil && c.Estimate.Value != nil })
 		for j, c := range row {
-			if c.Estimate == nil || counts[j] {
+			if c.Estimate == nil || counts[j] || known && c.Estimate.Value == nil {
 				continue
 			}
 			cells++

@@ -654,3 +654,18 @@ func TestColumns(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNIsOfValues: the n that a row's cells share is of cells with a value; one without says
+// by itself that it rests on none.
+func TestNIsOfValues(t *testing.T) {
+	good := func(v float64) results.Cell {
+		return results.Cell{Estimate: &results.Estimate{N: 60, Value: &v, Low: new(v - 1), High: new(v + 1)}}
+	}
+	none := results.Cell{Estimate: &results.Estimate{Invalid: 60, Why: "no energy is known"}}
+	table := results.Table{Name: "main", Columns: []results.Column{{Name: "model"}, {Name: "a", Unit: "%", Digits: 1}, {Name: "b", Unit: "%", Digits: 1}, {Name: "c", Unit: "J", Digits: 1}, {Name: "d", Unit: "J", Digits: 1}, {Name: "e", Unit: "J", Digits: 1}},
+		Rows: [][]results.Cell{{{Text: "m"}, good(50), good(60), none, none, none}}}
+	g := newGrid(table, Meta{})
+	if row := g.rows[0]; row[1].value != "60" || row[2].n != "" || row[4].n != "n=0/60" {
+		t.Errorf("n %q, a good cell says %q, one without a value %q", row[1].value, row[2].n, row[4].n)
+	}
+}
