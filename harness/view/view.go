@@ -21,6 +21,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/page"
+	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/index"
 	"assay/results/sqlite"
@@ -51,13 +52,13 @@ func Open(ctx context.Context, path string, configs []string, assemble experimen
 		Read:  reader(),
 		Right: scoreRight,
 		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
-		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent",
+		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, accuracy.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
 			"answered", "failure", columnFlags, columnCache, columnHost, columnGPU},
 		Finds: []viewer.Find{
 			{Title: "reasoning helped", Where: []index.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []index.Filter{is(columnArm, harmed)}},
 			{Title: "flipped in silence", Where: []index.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []index.Filter{is("to_target", "1")}},
 			{Title: "condition harmed", Where: []index.Filter{is(columnBaseline, harmed)}},
-			{Title: "wrong", Where: []index.Filter{is(scoreRight, "0")}}, {Title: "failed", Where: []index.Filter{is("answered", "0")}},
+			{Title: "wrong", Where: []index.Filter{is(scoreRight, "0")}}, {Title: "could not be read", Where: []index.Filter{is(accuracy.ScoreNoAnswer, "1")}}, {Title: "failed", Where: []index.Filter{is("answered", "0")}},
 			{Title: "flagged", Where: []index.Filter{{Column: columnFlags, Op: index.Known}}},
 		},
 	}

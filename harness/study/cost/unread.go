@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,15 @@ import (
 
 // unreadShown is how many answers are shown that could not be read.
 const unreadShown = 3
+
+// ReadHeadline is the share of answers that could be read, where some could not: what a report
+// begins with names it beside the accuracy.
+func ReadHeadline(accounts []*study.Account, table string, row ...string) []results.Headline {
+	if !slices.ContainsFunc(accounts, func(a *study.Account) bool { return a.Unread > 0 }) {
+		return nil
+	}
+	return []results.Headline{{Table: table, Column: "read", Row: row, Title: "Read"}}
+}
 
 // WithUnread adds a table to the section of what was left out: the first answers that could
 // not be read, of as many models and arms as can be. Without any it adds none.

@@ -318,8 +318,9 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first.Notes = findings(r, main)
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	first.Figures = ladder(main)
-	first.Headline = append([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true},
-		{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ)...)
+	first.Headline = slices.Concat([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true}},
+		cost.ReadHeadline(accounts, "diagnosis-accuracy", called(alone)),
+		[]results.Headline{{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ))
 	list := append([]results.Section{first}, study.PairSections(r)...)
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))

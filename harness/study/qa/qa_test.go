@@ -282,6 +282,9 @@ func TestUnreadIsTold(t *testing.T) {
 	if want := []string{"answer b x", "reason c x", "answer c x"}; !slices.Equal(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
 	}
+	if h := sections[0].Headline; len(h) < 2 || h[1].Column != "read" {
+		t.Errorf("a report does not begin with how many answers were read: %+v", h)
+	}
 	var unread []results.Doubt
 	for _, w := range sections[0].Warnings {
 		if strings.Contains(w, "could not be read") {

@@ -233,6 +233,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
+	first.Headline = append(first.Headline, cost.ReadHeadline(accounts, tableMain)...)
 	if len(b.Levels) == 0 {
 		first.Headline = append(append(first.Headline, results.Headline{Table: tableMain, Column: "latency_median", Title: "T, median"}), b.Headline("Accuracy")...)
 	}
