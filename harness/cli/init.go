@@ -13,6 +13,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
 	"assay/harness/dataset/library"
+	"assay/harness/dataset/questions"
 	"assay/harness/draft"
 	"assay/harness/experiment"
 	"assay/harness/studies"
@@ -43,6 +44,7 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: strings.Join(dataset.Kinds(), ", ")},
 			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder or its file"},
 			&cli.StringFlag{Name: "data", Usage: "`PATH` of questions of your own, instead of --dataset and --path: its content says what it is; the study is then " + strings.Join(own, " or ") + ", unless --study names one", TakesFile: true},
+			&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
 			&cli.StringSliceFlag{Name: "sweep", Usage: "a condition at several levels, `C@P=LEVELS`, such as VB-HM-@opacity=.1,.3,.6, instead of all conditions; several are allowed"},
 			&cli.StringFlag{Name: "in-flight", Usage: "a load sweep over these numbers of requests on the wire, `1,2,4` (study qa)"},
 			&cli.StringFlag{Name: "gpu-hour", Usage: "what an hour of a GPU costs, such as 0.40"},
@@ -74,6 +76,10 @@ func (s streams) init(c *cli.Context) error {
 	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep"),
 		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
+	var err error
+	if w.Columns, err = questions.ParseMapping(c.StringSlice("column")); err != nil {
+		return command.Usage("init: --column: %w", err)
+	}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
 		for _, st := range studies.All() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"assay/harness/dataset/casefile"
 	"assay/harness/dataset/formats"
@@ -67,6 +68,18 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
 	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions (CSV, TSV, JSON lines or Parquet) that names its columns question, answer and image; of other names kind: csv and columns: in bench.yaml say which", path, strict.Quote(string(head)))
+}
+
+// SniffMapped is Sniff where it is said which columns are what: then a table may have none that it
+// knows, and the file's name says which kind it is.
+func SniffMapped(path string, columns questions.Mapping, lib formats.Library) (kind string, err error) {
+	if kind, err = Sniff(path, lib); err == nil || columns == nil {
+		return kind, err
+	}
+	if by := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); by == KindCSV || by == KindTSV {
+		return by, nil
+	}
+	return "", err
 }
 
 // rows says whether a file begins as JSON lines do, or as one array of objects.

@@ -63,7 +63,7 @@ func (w Wanted) Create(ctx context.Context, out string, known bench.Known, lib f
 	}
 	if w.Dataset == "" {
 		var err error
-		if w.Dataset, err = dataset.Sniff(w.Path, lib); err != nil {
+		if w.Dataset, err = dataset.SniffMapped(w.Path, w.Columns, lib); err != nil {
 			return made, WrongError{err}
 		}
 	}

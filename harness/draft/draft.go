@@ -13,6 +13,7 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
+	"assay/harness/dataset/questions"
 	"assay/harness/studies"
 	"assay/harness/study"
 )
@@ -72,14 +73,15 @@ type Wanted struct {
 	Study         string
 	Kind          string // of the server
 	URL           string
-	KeyEnv        string   // variable with the server's key; "": none
-	KeyFile       string   // file with it, from bench.yaml's folder; "": none
-	Dataset, Path string   // kind of the data set ("": its content says), and where it is from bench.yaml's folder
-	Models        []string // of the server; none: all
-	InFlight      []string // levels of a load sweep; none: no sweep
-	GPUHour       string   // price of an hour of a GPU; "": none is given
-	Currency      string   // of it
-	Sweeps        []string // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
+	KeyEnv        string            // variable with the server's key; "": none
+	KeyFile       string            // file with it, from bench.yaml's folder; "": none
+	Dataset, Path string            // kind of the data set ("": its content says), and where it is from bench.yaml's folder
+	Columns       questions.Mapping // of a table, which column is what; nil: that is guessed
+	Models        []string          // of the server; none: all
+	InFlight      []string          // levels of a load sweep; none: no sweep
+	GPUHour       string            // price of an hour of a GPU; "": none is given
+	Currency      string            // of it
+	Sweeps        []string          // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
 }
 
 //go:embed bench.yaml.tmpl
@@ -96,7 +98,8 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	of := struct {
 		Wanted
 		Of      study.Definition
-		Gaps    bool // a knowledge base is the user's to name; without it nothing is compared with one
+		Gaps    bool     // a knowledge base is the user's to name; without it nothing is compared with one
+		Said    []string // which column is what
 		Options string
 		Models  []model
 		Thinks  bool // a model does
@@ -112,6 +115,17 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	of.Gaps = source.Has("knowledge_gaps") && len(of.Of.Knowing) > 0
 	if k, _ := kinds.Of(w.Kind, ""); k.Options != nil {
 		of.Options = k.Options(workingContext(ids))
+	}
+	for _, f := range questions.Fields() {
+		var names []string
+		for _, c := range w.Columns[f.Name] {
+			names = append(names, quoted(c))
+		}
+		if list := strings.Join(names, ", "); len(names) > 1 {
+			of.Said = append(of.Said, f.Name+": ["+list+"]")
+		} else if len(names) > 0 {
+			of.Said = append(of.Said, f.Name+": "+list)
+		}
 	}
 	used := map[string]bool{}
 	for _, id := range ids {

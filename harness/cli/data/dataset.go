@@ -2,7 +2,6 @@
 package data
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,15 +51,14 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("dataset check: expected one path, found %d arguments", c.NArg())
 				}
 				path, kind := c.Args().First(), c.String("kind")
+				columns, err := questions.ParseMapping(c.StringSlice("column"))
+				if err != nil {
+					return command.Usage("dataset check: --column: %w", err)
+				}
 				if kind == "" {
-					var err error
-					if kind, err = dataset.Sniff(path, library.New()); err != nil {
+					if kind, err = dataset.SniffMapped(path, columns, library.New()); err != nil {
 						return command.Usage("%w", err)
 					}
-				}
-				columns, err := columnsOf(c.StringSlice("column"))
-				if err != nil {
-					return command.Usage("dataset check: %w", err)
 				}
 				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
 					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
@@ -82,22 +80,6 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 			},
 		}},
 	}
-}
-
-// columnsOf reads FIELD=COLUMN; a field may have several columns, with commas between them.
-func columnsOf(list []string) (questions.Mapping, error) {
-	var out questions.Mapping
-	for _, one := range list {
-		field, columns, ok := strings.Cut(one, "=")
-		if !ok || !slices.ContainsFunc(questions.Fields(), func(f questions.Field) bool { return f.Name == field }) {
-			return nil, fmt.Errorf("--column: expected FIELD=COLUMN or FIELD=COLUMN,COLUMN with a field that dataset schema csv names, found %q", one)
-		}
-		if out == nil {
-			out = questions.Mapping{}
-		}
-		out[field] = append(out[field], strings.Split(columns, ",")...)
-	}
-	return out, nil
 }
 
 // checked prints what a check found.

@@ -54,6 +54,22 @@ func Fields() []Field {
 	}
 }
 
+// ParseMapping reads FIELD=COLUMN; a field may have several columns, with commas between them.
+func ParseMapping(list []string) (Mapping, error) {
+	var out Mapping
+	for _, one := range list {
+		field, columns, ok := strings.Cut(one, "=")
+		if !ok || columns == "" || !slices.ContainsFunc(Fields(), func(f Field) bool { return f.Name == field }) {
+			return nil, fmt.Errorf("expected FIELD=COLUMN or FIELD=COLUMN,COLUMN with a field that dataset schema csv names, found %q", one)
+		}
+		if out == nil {
+			out = Mapping{}
+		}
+		out[field] = append(out[field], strings.Split(columns, ",")...)
+	}
+	return out, nil
+}
+
 // fold is a column's name without what people write differently.
 func fold(column string) string {
 	return strings.NewReplacer(" ", "_", "-", "_", ".", "_").Replace(strings.ToLower(strings.TrimSpace(column)))
