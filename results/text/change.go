@@ -14,7 +14,7 @@ type Part struct {
 	Removed bool
 }
 
-// pieces of a text are words, spaces and what is neither.
+// pieces are words, spaces and what is neither.
 var pieces = regexp.MustCompile(`[\p{L}\p{N}]+|[\s\p{Z}]+|[^\p{L}\p{N}\s\p{Z}]`)
 
 // Changes is the text now as parts of itself and of what stood before.
