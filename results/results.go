@@ -7,7 +7,7 @@
 //  5. Sections are tables computed from the above.
 //  6. Digits print numbers of tables for people.
 //
-// All of it lives in one SQLite file, see package sqlite. Unknown is NULL, never 0
+// All of it lives in one SQLite file, see package store. Unknown is NULL, never 0
 // or "".
 package results
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // TestTarget: a store is never replaced, whatever its name and by whatever link; nor is a link,
@@ -15,7 +15,7 @@ import (
 func TestTarget(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	st, err := sqlite.Open(t.Context(), at("rows.csv"))
+	st, err := store.Open(t.Context(), at("rows.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"assay/harness/agree/rated"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // data is what is known of one study's rated answers.
@@ -27,7 +27,7 @@ type RefusedError = rated.RefusedError
 // Corrected are the judged means of a store, of each study that people can rate, plain and
 // corrected by the labels that the last comparison with people kept; where there are none,
 // why no mean is corrected.
-func Corrected(ctx context.Context, st *sqlite.Store, man results.Manifest) ([]results.Section, error) {
+func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]results.Section, error) {
 	all, err := rated.Protocols(man)
 	if err != nil {
 		return nil, err

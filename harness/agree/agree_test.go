@@ -19,8 +19,8 @@ import (
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 type bench struct {
 	t    *testing.T
 	path string
-	st   *sqlite.Store
+	st   *store.Store
 	rng  stats.SplitMix64
 	// truth is 1..5 by axis and answer.
 	truth map[string]map[results.Key]int
@@ -57,7 +57,7 @@ func newBench(t *testing.T) *bench {
 func newBenchOf(t *testing.T, share int) *bench {
 	t.Helper()
 	b := &bench{t: t, path: filepath.Join(t.TempDir(), "run.sqlite"), rng: 7, truth: map[string]map[results.Key]int{}}
-	st, err := sqlite.Open(t.Context(), b.path)
+	st, err := store.Open(t.Context(), b.path)
 	b.must(err)
 	t.Cleanup(func() { st.Close() })
 	b.st = st

@@ -20,8 +20,8 @@ import (
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // rightShare is how often an item's answer is right in simulated stores: the truth.
@@ -39,7 +39,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 			t.Fatal(err)
 		}
 	}
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 	must(err)
 	defer func() { must(st.Close()) }()
 	proto, err := studies.New("cot", nil, study.Choice{})

@@ -15,7 +15,7 @@ import (
 
 	"assay/harness/agree/rated"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	reply "assay/results/text"
 )
 
@@ -53,7 +53,7 @@ func kindOf(it results.Item, by string) string {
 // size and at least two of it, then answers to these, and keeps in the store what was drawn with which
 // probability. It writes what raters are shown as JSON lines, in an order of chance:
 // neither model nor condition.
-func Draw(ctx context.Context, st *sqlite.Store, w Wanted, out io.Writer) (results.Draw, error) {
+func Draw(ctx context.Context, st *store.Store, w Wanted, out io.Writer) (results.Draw, error) {
 	var none results.Draw
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
@@ -245,7 +245,7 @@ func Minutes(written io.Reader) (int, error) {
 }
 
 // show writes what raters are shown.
-func (d *data) show(ctx context.Context, st *sqlite.Store, draw results.Draw, w io.Writer) error {
+func (d *data) show(ctx context.Context, st *store.Store, draw results.Draw, w io.Writer) error {
 	out := json.NewEncoder(w)
 	var axes []string
 	for _, a := range d.Protocol.Axes {

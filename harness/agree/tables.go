@@ -10,8 +10,8 @@ import (
 	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // File is a file of ratings.
@@ -23,7 +23,7 @@ type File struct {
 // Sections computes how judges agree with people, for each study of a store that has
 // ratings. keep is called with the manifest where answers were put into parts that
 // the store does not have yet.
-func Sections(ctx context.Context, st *sqlite.Store, files []File, o Options, keep func(results.Manifest) error) ([]results.Section, results.Manifest, error) {
+func Sections(ctx context.Context, st *store.Store, files []File, o Options, keep func(results.Manifest) error) ([]results.Section, results.Manifest, error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, man, err

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -108,14 +108,14 @@ func (r *reference) finished(t *testing.T) string {
 
 // answersIn reads what every trial of a store answered, from a copy, and adds its
 // energies to sums unless that is nil.
-func answersIn(ctx context.Context, store string, sums *energies) (map[results.Key]string, error) {
+func answersIn(ctx context.Context, db string, sums *energies) (map[results.Key]string, error) {
 	dir, err := os.MkdirTemp("", "campaign")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	for _, end := range []string{"", "-wal"} {
-		data, err := os.ReadFile(store + end)
+		data, err := os.ReadFile(db + end)
 		if errors.Is(err, os.ErrNotExist) {
 			if end == "" {
 				return nil, nil
@@ -129,7 +129,7 @@ func answersIn(ctx context.Context, store string, sums *energies) (map[results.K
 			return nil, err
 		}
 	}
-	st, err := sqlite.Open(ctx, filepath.Join(dir, "copy.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(dir, "copy.sqlite"))
 	if err != nil {
 		return nil, err
 	}
@@ -552,8 +552,8 @@ func writers(ref *reference) []class {
 }
 
 // slow finds a counted time that a stop of the process is in.
-func slow(t *testing.T, store string) error {
-	st, err := sqlite.OpenReader(t.Context(), store)
+func slow(t *testing.T, myStore string) error {
+	st, err := store.OpenReader(t.Context(), myStore)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 	"assay/harness/calibrate"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/timingtest"
 )
@@ -191,7 +191,7 @@ func TestTheRealBinding(t *testing.T) {
 			if err != nil || !c.dies && !strings.Contains(report, "± within the card") {
 				t.Errorf("report: %v\n%s\n%s", err, errs, errs2)
 			}
-			st, err := sqlite.OpenReader(t.Context(), path("binding.sqlite"))
+			st, err := store.OpenReader(t.Context(), path("binding.sqlite"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +317,7 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	if out, err := do("calibrate", "calibrated.sqlite", "--out", "none.json"); err == nil || !strings.Contains(out, "cannot be calibrated by this run") {
 		t.Errorf("a plug that stands still: %v\n%s", err, out)
 	}
-	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "calibrated.sqlite"))
+	st, err := store.OpenReader(t.Context(), filepath.Join(dir, "calibrated.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

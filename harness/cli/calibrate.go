@@ -17,7 +17,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -82,7 +82,7 @@ func (s streams) calibrateCommand() *cli.Command {
 
 // calibrate fits the GPUs of the last session that has some and a meter.
 func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error {
-	st, err := sqlite.OpenReader(c.Context, path)
+	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
 		return err
 	}

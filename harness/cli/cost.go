@@ -16,7 +16,7 @@ import (
 	"assay/harness/page"
 	"assay/harness/studies"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 func (s streams) costCommand() *cli.Command {
@@ -52,7 +52,7 @@ func (s streams) costCommand() *cli.Command {
 
 func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style results.Digits) error {
 	ctx := c.Context
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return command.Environment(err)
 	}

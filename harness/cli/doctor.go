@@ -18,7 +18,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/runner"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 func (s streams) doctorCommand() *cli.Command {
@@ -65,16 +65,16 @@ func (s streams) doctorCommand() *cli.Command {
 }
 
 // reap ends what a killed run of a store left, if no run has the store now.
-func (s streams) reap(c *cli.Context, store string) {
-	if _, err := os.Stat(store); err != nil || len(managed.Left(store)) == 0 {
+func (s streams) reap(c *cli.Context, db string) {
+	if _, err := os.Stat(db); err != nil || len(managed.Left(db)) == 0 {
 		return
 	}
-	st, err := sqlite.Open(c.Context, store)
+	st, err := store.Open(c.Context, db)
 	if err != nil {
-		command.WarnLeft(c, store)
+		command.WarnLeft(c, db)
 		return
 	}
-	managed.Reap(store, s.Err)
+	managed.Reap(db, s.Err)
 	st.Close()
 }
 

@@ -17,7 +17,7 @@ import (
 	"assay/harness/cli"
 	"assay/harness/monitor"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // stopper cancels a context when a text goes by.
@@ -51,7 +51,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 		t.Errorf("nothing says how to go on:\n%s", errs.String())
 	}
 	count := func() int {
-		st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
+		st, err := store.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	}
 	// A call of run that was killed left no energies; one with nothing to do measures it.
 	pending := func(add bool) bool {
-		st, err := sqlite.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestASecondRunWaitsForOneThatStops(t *testing.T) {
 	if err := os.WriteFile(bench, []byte(strings.Replace(killBench, "items: 8", "items: 1", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	first, err := sqlite.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
+	first, err := store.Open(t.Context(), filepath.Join(dir, "kill.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 const killBench = `name: kill
@@ -88,7 +88,7 @@ func trialsIn(t *testing.T, dir string) map[results.Key]string {
 			t.Fatal(err)
 		}
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(tmp, "copy.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(tmp, "copy.sqlite"))
 	if err != nil {
 		t.Fatalf("the store cannot be opened: %v", err)
 	}

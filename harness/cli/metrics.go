@@ -9,11 +9,11 @@ import (
 	"assay/harness/exposition"
 	"assay/results"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // showMetrics shows what a run does at an address until stop is called.
-func (s streams) showMetrics(ctx context.Context, address string, b *experiment.Bench, st *sqlite.Store, man results.Manifest) (stop func(), err error) {
+func (s streams) showMetrics(ctx context.Context, address string, b *experiment.Bench, st *store.Store, man results.Manifest) (stop func(), err error) {
 	held, err := st.Extents(ctx, man)
 	if err != nil {
 		return nil, command.Environment(err)

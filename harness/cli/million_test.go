@@ -23,9 +23,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/file"
-	"assay/results/pagesum"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing/telemetry"
 )
 
@@ -66,7 +64,7 @@ func BenchmarkMillion(b *testing.B) {
 		makeMillion(b, config, path, want)
 		fmt.Printf("made in %s\n", time.Since(start).Round(time.Second)) // what a benchmark with parts logs is not shown
 	}
-	kept, err := sqlite.Open(b.Context(), path) // brings one of an older schema to the present one
+	kept, err := store.Open(b.Context(), path) // brings one of an older schema to the present one
 	if err == nil {
 		err = kept.Close()
 	}
@@ -81,7 +79,7 @@ func BenchmarkMillion(b *testing.B) {
 
 	score := func(b *testing.B) {
 		b.Helper()
-		s, err := sqlite.Open(b.Context(), path)
+		s, err := store.Open(b.Context(), path)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -218,7 +216,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 
 	plan := plannedKeys(b, config)
 	plan = plan[:len(plan)-1] // what is to be run
-	db, err := sql.Open("sqlite", file.URI(path, pagesum.VFS(), pagesum.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
+	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), store.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
 	must(err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
@@ -296,12 +294,12 @@ func makeMillion(b *testing.B, config, path string, want int) {
 	exec("UPDATE revision SET n = n + 1") // what the templates scored is not all of it
 	exec("COMMIT")
 	// Every model has its identity and its place, as if it had been asked.
-	st, err := sqlite.Open(b.Context(), path)
+	st, err := store.Open(b.Context(), path)
 	if err == nil {
 		b.Fatalf("two writers: %v", st)
 	}
 	must(db.Close())
-	st, err = sqlite.Open(b.Context(), path)
+	st, err = store.Open(b.Context(), path)
 	must(err)
 	man, _, err := st.Manifest(b.Context())
 	must(err)
@@ -400,7 +398,7 @@ func copyRows(b *testing.B, db *sql.DB, table, from, as string, anew map[string]
 // describeMillion prints what is in the store, and how many trials.
 func describeMillion(b *testing.B, path string, size int64) int {
 	b.Helper()
-	db, err := sql.Open("sqlite", file.URI(path, pagesum.VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), "mode=ro"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,9 +16,8 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/results"
-	"assay/results/repair"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -54,7 +53,7 @@ func (s streams) reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			st, err := sqlite.OpenReader(c.Context, path)
+			st, err := store.OpenReader(c.Context, path)
 			if err != nil {
 				return s.whatIsLeft(c.Context, path, err)
 			}
@@ -89,7 +88,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
-	left, lost := repair.Look(ctx, path)
+	left, lost := store.Look(ctx, path)
 	if lost != nil {
 		return err
 	}
@@ -133,7 +132,7 @@ func digitsOf(c *cli.Context) (results.Digits, error) {
 
 // publish computes the scores, prints them and writes the report's files beside
 // the store. Where they cannot be written, the tables are printed all the same.
-func (s streams) publish(ctx context.Context, st *sqlite.Store, store string, how publication) error {
+func (s streams) publish(ctx context.Context, st *store.Store, store string, how publication) error {
 	defer st.Only(nil)
 	secs, meta, damage, err := page.Contents(ctx, st, how.all)
 	if err != nil {

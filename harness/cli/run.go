@@ -17,7 +17,7 @@ import (
 	"assay/harness/runner"
 	"assay/results"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 func (s streams) runCommand() *cli.Command {
@@ -151,7 +151,7 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 
 // openStore opens the run's store and brings manifest and items up to date. A
 // config that would mix results in it is refused.
-func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan, here results.Host) (*sqlite.Store, results.Manifest, error) {
+func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Plan, here results.Host) (*store.Store, results.Manifest, error) {
 	st, man, err := b.Open(ctx, p, manifest(b, here), s.Err)
 	var mixes *experiment.MixesError
 	var waited *experiment.WaitError
@@ -172,7 +172,7 @@ func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 }
 
 // interrupted says what is safe and how to go on.
-func (s streams) interrupted(st *sqlite.Store, sum runner.Summary, b *experiment.Bench) error {
+func (s streams) interrupted(st *store.Store, sum runner.Summary, b *experiment.Bench) error {
 	return command.Interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
 }
 

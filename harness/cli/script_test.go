@@ -22,7 +22,7 @@ import (
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/phantom/skill"
-	"assay/results/pagesum"
+	"assay/results/store"
 )
 
 func TestMain(m *testing.M) {
@@ -165,7 +165,7 @@ func TestScripts(t *testing.T) {
 						}
 					}
 				case "newer":
-					db, err := sql.Open("sqlite", "file:"+path+"?"+pagesum.VFS())
+					db, err := sql.Open("sqlite", "file:"+path+"?"+store.VFS())
 					ts.Check(err)
 					_, err = db.Exec("PRAGMA user_version = 99")
 					ts.Check(err)

@@ -14,7 +14,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -63,7 +63,7 @@ func (s streams) showStored(c *cli.Context, path string) error {
 	if c.IsSet("out") {
 		return command.Usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
 	}
-	st, err := sqlite.OpenReader(c.Context, path)
+	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
 		return command.Environment(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // halter stops a process after its second, fifth and eighth line of progress, and
@@ -91,7 +91,7 @@ func stoppedRun(t *testing.T, nth int) int {
 	if h.stops != 3 {
 		t.Fatalf("stopped %d times\n%s", h.stops, h.seen)
 	}
-	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
+	st, err := store.OpenReader(t.Context(), filepath.Join(dir, "kill.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // toyFiles are the files that adding the study of testdata/toy touches: its own, and
@@ -121,7 +121,7 @@ studies:
 	report := do("report", "--json", "--examples", "0")
 
 	// What each model should have, counted anew.
-	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "toy.sqlite"))
+	st, err := store.OpenReader(t.Context(), filepath.Join(dir, "toy.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Run is a store's manifest and what its trials scored.
@@ -42,7 +42,7 @@ type Trials interface {
 }
 
 // Begin collects of a store what it was run with, and no trials.
-func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
+func Begin(ctx context.Context, st *store.Store, path string) (*Run, error) {
 	r := &Run{Path: path, On: map[string][]string{}, Caches: map[string][]string{}, Studies: map[string]Table{}}
 	var ok bool
 	var err error
@@ -82,7 +82,7 @@ func Begin(ctx context.Context, st *sqlite.Store, path string) (*Run, error) {
 }
 
 // Read collects a store.
-func Read(ctx context.Context, st *sqlite.Store, path string, asked []score.Asked) (*Run, error) {
+func Read(ctx context.Context, st *store.Store, path string, asked []score.Asked) (*Run, error) {
 	r, err := Begin(ctx, st, path)
 	if err != nil {
 		return nil, err

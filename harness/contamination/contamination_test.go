@@ -35,7 +35,7 @@ func settings() Settings {
 	return Settings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1}
 }
 
-func store(t *testing.T) *Store {
+func contaminationStore(t *testing.T) *Store {
 	t.Helper()
 	st, err := Open(t.Context(), filepath.Join(t.TempDir(), "c.sqlite"))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		}
 		with := settings()
 		with.Chat = c.chat
-		m, err := Run(t.Context(), store(t), Asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
+		m, err := Run(t.Context(), contaminationStore(t), Asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
 		p.Close()
 		if err != nil || m.Failed > 0 || len(m.Answers) != len(texts) {
 			t.Fatalf("%+v: %d of %d answers, %v", c, len(m.Answers), len(texts), err)
@@ -185,7 +185,7 @@ func numbered(n int) []Text {
 // TestNothingIsAskedTwice: after an interruption the rest is asked for, and failures.
 func TestNothingIsAskedTwice(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	st, texts := store(t), numbered(10)
+	st, texts := contaminationStore(t), numbered(10)
 	f := &fake{}
 	f.say = func(ctx context.Context, head string) (string, error) {
 		if len(f.asked) == 5 {
@@ -236,7 +236,7 @@ func TestAServerWithoutTheEndpointIsAskedInAChat(t *testing.T) {
 			*fake
 			backends.Continuer
 		}{f, raw{no}}
-		m, err := run(t, t.Context(), store(t), be, numbered(9))
+		m, err := run(t, t.Context(), contaminationStore(t), be, numbered(9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestHalves(t *testing.T) {
 		{"a", "", "", ByWords, same},                                                      // too short
 	} {
 		f := &fake{say: func(context.Context, string) (string, error) { return "x", nil }}
-		m, err := run(t, t.Context(), store(t), cutter{raw{f}, c.back}, textsOf(c.text, "other words here"))
+		m, err := run(t, t.Context(), contaminationStore(t), cutter{raw{f}, c.back}, textsOf(c.text, "other words here"))
 		if err != nil || len(m.Answers) != 2 {
 			t.Fatal(m, err)
 		}

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/file"
+	"assay/results/store"
 )
 
 // schema is the tables of a store of continuations.
-func schema() file.Schema {
-	return file.Schema{Steps: []string{`
+func schema() store.Schema {
+	return store.Schema{Steps: []string{`
 CREATE TABLE continuation (
 	model TEXT NOT NULL,   -- its name in bench.yaml
 	served TEXT NOT NULL,  -- digest of what its server said of it
@@ -28,11 +28,11 @@ CREATE TABLE about (created TEXT NOT NULL) -- one row
 // Store keeps continuations. It is a file of its own beside a run's store, because a
 // continuation is neither a trial nor a judgment: it has no arm, no condition and no
 // times. One process at a time may have it open.
-type Store struct{ file *file.File }
+type Store struct{ file *store.File }
 
 // Open opens or makes the store at path.
 func Open(ctx context.Context, path string) (*Store, error) {
-	f, err := file.Open(ctx, path, schema())
+	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Store) put(ctx context.Context, model string, served, asked results.Dig
 	if err != nil {
 		return fmt.Errorf("storing a continuation: %w", err)
 	}
-	return s.file.Put(ctx, "storing a continuation", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing a continuation", true, func(t *store.Tx) error {
 		return t.Exec("INSERT OR REPLACE INTO continuation (model, served, asked, text, answer) VALUES (?, ?, ?, ?, ?)", model, string(served), string(asked), string(a.Text), string(b))
 	})
 }
@@ -58,7 +58,7 @@ func (s *Store) put(ctx context.Context, model string, served, asked results.Dig
 func (s *Store) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]Answer, former int, err error) {
 	type row struct{ served, answer string }
 	list = map[results.Digest]Answer{}
-	for r, err := range file.Query(ctx, s.file, "reading continuations", "SELECT served, answer FROM continuation WHERE model = ? AND asked = ?", []any{model, string(asked)}, func(scan func(...any) error) (row, error) {
+	for r, err := range store.Query(ctx, s.file, "reading continuations", "SELECT served, answer FROM continuation WHERE model = ? AND asked = ?", []any{model, string(asked)}, func(scan func(...any) error) (row, error) {
 		var r row
 		return r, scan(&r.served, &r.answer)
 	}) {
@@ -86,7 +86,7 @@ func (s *Store) created(ctx context.Context, now time.Time) (time.Time, error) {
 		return now, err
 	}
 	if !ok {
-		return now, s.file.Put(ctx, "storing when it was made", true, func(t *file.Tx) error {
+		return now, s.file.Put(ctx, "storing when it was made", true, func(t *store.Tx) error {
 			return t.Exec("INSERT INTO about (created) VALUES (?)", now.Format(time.RFC3339))
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -178,7 +178,7 @@ func without(cfg config.Config, a Asking) (config.Config, error) {
 }
 
 // read takes the answers from the store.
-func read(ctx context.Context, st *sqlite.Store, items []dataset.Item, a Asking) (*Answers, error) {
+func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) (*Answers, error) {
 	out := &Answers{Probes: a.Probes, Repeats: a.Repeats, runs: map[string][]run{}}
 	rights, err := Rights(ctx, st)
 	if err != nil {
@@ -238,7 +238,7 @@ func (r Right) is(x float64) *bool {
 const accuracy = "accuracy" // rubric and score
 
 // Rights are the accuracies that a store holds, of trials of the unchanged input.
-func Rights(ctx context.Context, st *sqlite.Store) (list []Right, err error) {
+func Rights(ctx context.Context, st *store.Store) (list []Right, err error) {
 	asked, err := experiment.Asked(ctx, st)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"assay/harness/monitor"
 	"assay/harness/process"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -219,7 +219,7 @@ func (d *examination) disk(m *Machine) {
 		return
 	}
 	d.say(fine, "disk", text, "")
-	if st, err := sqlite.OpenReader(context.Background(), d.Config.Store); err == nil {
+	if st, err := store.OpenReader(context.Background(), d.Config.Store); err == nil {
 		st.Close()
 		d.say(fine, "store", d.Config.Store+" exists; a run goes on with it", "")
 	} else if !errors.Is(err, results.FaultMissing) {

@@ -16,7 +16,7 @@ import (
 	"assay/harness/progress"
 	"assay/harness/runner"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Connect is a model's server with its adapter.
@@ -42,7 +42,7 @@ type Asking struct {
 }
 
 // Answer runs the plan's trials. man, which the store holds, is kept up to date.
-func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *sqlite.Store, man *results.Manifest, a Asking) (runner.Summary, error) {
+func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *results.Manifest, a Asking) (runner.Summary, error) {
 	var none runner.Summary
 	cfg := b.Config.Served()
 	all := p

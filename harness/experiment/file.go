@@ -8,17 +8,17 @@ import (
 
 	"assay/harness/monitor"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // MeasureFile computes the energies that a run which was killed has left over. The
 // store is open for reading; while a run writes to it, that run will do it.
-func MeasureFile(ctx context.Context, st *sqlite.Store, path string, notes io.Writer) error {
+func MeasureFile(ctx context.Context, st *store.Store, path string, notes io.Writer) error {
 	pending, err := monitor.Pending(ctx, st)
 	if err != nil || !pending {
 		return err
 	}
-	w, err := sqlite.Open(ctx, path)
+	w, err := store.Open(ctx, path)
 	if err != nil {
 		fmt.Fprintf(notes, "the energies of the latest run are not measured yet: %v\n", err)
 		return nil
@@ -30,23 +30,23 @@ func MeasureFile(ctx context.Context, st *sqlite.Store, path string, notes io.Wr
 // ScoreFile scores a store that is open for reading, where that is to be done, and opens
 // it again. Where it cannot be written, or another process writes to it, the report
 // makes scores on its way.
-func ScoreFile(ctx context.Context, st *sqlite.Store, path string, notes io.Writer) (*sqlite.Store, error) {
+func ScoreFile(ctx context.Context, st *store.Store, path string, notes io.Writer) (*store.Store, error) {
 	if fresh, err := Scored(ctx, st); err != nil || fresh {
 		return st, nil // reading the rest will say what is wrong
 	}
 	st.Close() // while it is open, the log beside the store would stay
-	if w, err := sqlite.Open(ctx, path); err == nil {
+	if w, err := store.Open(ctx, path); err == nil {
 		err = errors.Join(Score(ctx, w, notes), w.Close())
 		if err != nil && !errors.Is(err, results.FaultDamaged) && ctx.Err() == nil {
 			fmt.Fprintf(notes, "the scores could not be stored, and are made anew for this report: %v\n", err)
 		}
 	}
-	return sqlite.OpenReader(ctx, path)
+	return store.OpenReader(ctx, path)
 }
 
 // Reprice puts other prices into a store's manifest.
 func Reprice(ctx context.Context, path string, man results.Manifest, cost *results.Cost) error {
-	w, err := sqlite.Open(ctx, path)
+	w, err := store.Open(ctx, path)
 	if err != nil {
 		return err
 	}

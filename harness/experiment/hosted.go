@@ -8,7 +8,7 @@ import (
 
 	"assay/backends/hosted"
 	"assay/harness/config"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // ConnectHosted makes the backend of a hosted judge; spent is what was paid before.
@@ -21,7 +21,7 @@ func ConnectHosted(j config.Judge, spent float64) (*hosted.Backend, error) {
 }
 
 // hostedJudge is the backend of a hosted judge, once for all: it knows what was paid.
-func (b *Bench) hostedJudge(ctx context.Context, st *sqlite.Store, j config.Judge) (*hosted.Backend, error) {
+func (b *Bench) hostedJudge(ctx context.Context, st *store.Store, j config.Judge) (*hosted.Backend, error) {
 	if be := b.hosted[j.Name]; be != nil {
 		return be, nil
 	}

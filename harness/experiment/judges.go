@@ -17,14 +17,14 @@ import (
 	"assay/harness/plan"
 	"assay/harness/progress"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/timing"
 )
 
 // Judge judges every stored answer of the plan's studies, says on notes how far it is,
 // counts what became of them, and scores the trials.
-func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
+func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *store.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
 	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (b *Bench) told(notes io.Writer, tally judge.Tally) {
 // WriteCases writes what judges are shown as JSON lines, each case once: for tools and
 // people that judge elsewhere, and says how many, and how many more are still to come,
 // because they rest on verdicts. It names neither model nor condition.
-func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *sqlite.Store, w io.Writer) (written, open int, err error) {
+func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *store.Store, w io.Writer) (written, open int, err error) {
 	seen := map[results.Digest]bool{}
 	out := json.NewEncoder(w)
 	write := func(shown judge.Case) error {
@@ -159,7 +159,7 @@ func tellFile(notes io.Writer, name string, f *judges.File, absent int) {
 }
 
 // slots are the judges that bench.yaml names, and how many cases each may have at once.
-func (b *Bench) slots(ctx context.Context, st *sqlite.Store, srv *managed.Servers) (map[string]judge.Slot, error) {
+func (b *Bench) slots(ctx context.Context, st *store.Store, srv *managed.Servers) (map[string]judge.Slot, error) {
 	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
 		if own := b.judges[j.Name]; own != nil {
@@ -201,7 +201,7 @@ func ModelOf(j config.Judge, srv *managed.Servers) (m *judge.Model, err error) {
 // noteJudges stores what answered as each judge that is a model, so that a report
 // can say whether a model judged its own weights. A server that cannot be asked
 // now stays unknown: none is started for it.
-func (b *Bench) noteJudges(ctx context.Context, st *sqlite.Store, srv *managed.Servers) error {
+func (b *Bench) noteJudges(ctx context.Context, st *store.Store, srv *managed.Servers) error {
 	const patience = 5 * time.Second
 	man, ok, err := st.Manifest(ctx)
 	if err != nil || !ok {
@@ -246,7 +246,7 @@ type beside struct {
 }
 
 // judgeBeside starts it; nil: there is no such judge.
-func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *sqlite.Store, srv *managed.Servers, notes io.Writer) (*beside, error) {
+func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *store.Store, srv *managed.Servers, notes io.Writer) (*beside, error) {
 	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err

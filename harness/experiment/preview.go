@@ -13,8 +13,8 @@ import (
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // Preview is what a run would do.
@@ -59,7 +59,7 @@ func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
 	if _, err := os.Stat(b.Config.Store); err == nil {
-		st, err := sqlite.OpenReader(ctx, b.Config.Store)
+		st, err := store.OpenReader(ctx, b.Config.Store)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (b *Bench) Project(ctx context.Context, p *plan.Plan) (*study.Projection, e
 	if _, err := os.Stat(b.Config.Store); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	st, err := sqlite.OpenReader(ctx, b.Config.Store)
+	st, err := store.OpenReader(ctx, b.Config.Store)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestRequestsTogetherTakeAShareOfTheTime(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "s.sqlite")
-	st, err := sqlite.Open(ctx, path)
+	st, err := store.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}

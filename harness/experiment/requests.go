@@ -9,7 +9,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Endpoint is the server of a model and what bench.yaml says of it, but for its
@@ -37,7 +37,7 @@ func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request
 }
 
 // Said finds what arms answered in a store, for prompts that hold it.
-func Said(ctx context.Context, st *sqlite.Store) func(results.Key) (string, error) {
+func Said(ctx context.Context, st *store.Store) func(results.Key) (string, error) {
 	return func(k results.Key) (string, error) {
 		t, _, err := st.Trial(ctx, k)
 		if err != nil {

@@ -12,11 +12,11 @@ import (
 	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Asked are the studies of a store that have scores, with the judges asked.
-func Asked(ctx context.Context, st *sqlite.Store) ([]score.Asked, error) {
+func Asked(ctx context.Context, st *store.Store) ([]score.Asked, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Asked(ctx context.Context, st *sqlite.Store) ([]score.Asked, error) {
 
 // Score stores what trials scored, and how many there are, where that has changed, and
 // says on notes how far it is when it takes long.
-func Score(ctx context.Context, st *sqlite.Store, notes io.Writer) error {
+func Score(ctx context.Context, st *store.Store, notes io.Writer) error {
 	const every = 5 * time.Second
 	all, err := Asked(ctx, st)
 	if err != nil {
@@ -61,7 +61,7 @@ func Score(ctx context.Context, st *sqlite.Store, notes io.Writer) error {
 }
 
 // Scored says whether the stored scores of a store are what Score would store.
-func Scored(ctx context.Context, st *sqlite.Store) (bool, error) {
+func Scored(ctx context.Context, st *store.Store) (bool, error) {
 	all, err := Asked(ctx, st)
 	for _, a := range all {
 		if ok, err := score.Fresh(ctx, st, a.Rules, a.Judges); err != nil || !ok {

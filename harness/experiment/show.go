@@ -17,7 +17,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/timing"
 )
@@ -161,7 +161,7 @@ func (t *ShownTurn) write(dir string, turn int, url string, be config.Backend) e
 }
 
 func (o *Shown) readStore(ctx context.Context, path string) error {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (o *Shown) readStore(ctx context.Context, path string) error {
 
 // ShowStored is what a store has of a trial. Where its study, model or arm is not given, it is
 // the store's first study and model, and the last arm that the item was asked in.
-func ShowStored(ctx context.Context, st *sqlite.Store, want results.Key) (*Shown, error) {
+func ShowStored(ctx context.Context, st *store.Store, want results.Key) (*Shown, error) {
 	studies, err := Asked(ctx, st)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func ShowStored(ctx context.Context, st *sqlite.Store, want results.Key) (*Shown
 	return out, out.fill(ctx, st, *found)
 }
 
-func (o *Shown) fill(ctx context.Context, st *sqlite.Store, t results.Trial) error {
+func (o *Shown) fill(ctx context.Context, st *store.Store, t results.Trial) error {
 	o.Stored = &t
 	now, err := st.JudgmentsOf(ctx, o.Key)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"assay/backends"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/file"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // MixesError is a change of bench.yaml that would mix results in a store.
@@ -43,14 +42,14 @@ const lookEvery = 200 * time.Millisecond
 // manifest of a run that begins now. A bench.yaml that would mix results in the
 // store is a *MixesError. While another assay that has the store is stopping, it waits,
 // and says so on notes.
-func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest, notes io.Writer) (*sqlite.Store, results.Manifest, error) {
+func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest, notes io.Writer) (*store.Store, results.Manifest, error) {
 	said := false
 	for {
 		st, man, err := b.open(ctx, p, now)
 		if !errors.Is(err, results.FaultInUse) {
 			return st, man, err
 		}
-		pid, stopping := file.Stopping(b.Config.Store)
+		pid, stopping := store.Stopping(b.Config.Store)
 		if !stopping {
 			return st, man, err
 		}
@@ -68,9 +67,9 @@ func (b *Bench) Open(ctx context.Context, p *plan.Plan, now results.Manifest, no
 	}
 }
 
-func (b *Bench) open(ctx context.Context, p *plan.Plan, now results.Manifest) (*sqlite.Store, results.Manifest, error) {
+func (b *Bench) open(ctx context.Context, p *plan.Plan, now results.Manifest) (*store.Store, results.Manifest, error) {
 	var none results.Manifest
-	st, err := sqlite.Open(ctx, b.Config.Store)
+	st, err := store.Open(ctx, b.Config.Store)
 	if err != nil {
 		return nil, none, err
 	}
@@ -82,7 +81,7 @@ func (b *Bench) open(ctx context.Context, p *plan.Plan, now results.Manifest) (*
 	return st, man, nil
 }
 
-func (b *Bench) enter(ctx context.Context, st *sqlite.Store, p *plan.Plan, man results.Manifest) (results.Manifest, error) {
+func (b *Bench) enter(ctx context.Context, st *store.Store, p *plan.Plan, man results.Manifest) (results.Manifest, error) {
 	old, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return man, err

@@ -10,12 +10,12 @@ import (
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Tasks are the cases of every stored answer, with the judges that bench.yaml
 // names for their rubrics.
-func (b *Bench) Tasks(ctx context.Context, st *sqlite.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
+func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		man := b.Manifest()
 		for _, sel := range p.Studies {

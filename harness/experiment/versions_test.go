@@ -12,7 +12,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Judgments of a store that does not say what its judges were get what its manifest
@@ -36,7 +36,7 @@ func TestJudgmentsOfAnOlderStoreAreOfItsManifestsJudges(t *testing.T) {
 	} {
 		cfg := c.now.Config
 		cfg.Store = filepath.Join(t.TempDir(), "s.sqlite")
-		st, err := sqlite.Open(t.Context(), cfg.Store)
+		st, err := store.Open(t.Context(), cfg.Store)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Beside is what a trial's row has that no store holds.
@@ -84,7 +84,7 @@ func imagesColumn() results.FileColumn {
 
 // save writes the pictures of a trial that no trial before it was sent, and returns
 // the names of all.
-func (g *Images) save(ctx context.Context, st *sqlite.Store, k results.Key) (names, lacks string, err error) {
+func (g *Images) save(ctx context.Context, st *store.Store, k results.Key) (names, lacks string, err error) {
 	t, ok, err := st.Trial(ctx, k)
 	if err != nil || !ok {
 		return "", "", err

@@ -16,7 +16,7 @@ import (
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Table is what becomes a file: Rows visits them in order, one value for each
@@ -30,7 +30,7 @@ type Table struct {
 func Kinds() []string { return []string{"trials", "judgments", "attempts", "samples"} }
 
 // Of lays out one of Kinds of a store; studies are those whose trials have scores.
-func Of(ctx context.Context, st *sqlite.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
+func Of(ctx context.Context, st *store.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
 	switch kind {
 	case "trials":
 		return Trials(ctx, st, studies, b)

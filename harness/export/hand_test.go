@@ -13,17 +13,17 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
 
 // made is a store of one session on two GPUs with an answered trial, one that failed while it
 // answered, and an answered one whose energies are not known. The first one held both GPUs for 2.5 s.
-func made(t *testing.T) *sqlite.Store {
+func made(t *testing.T) *store.Store {
 	t.Helper()
 	ctx := t.Context()
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 func hardwareColumns() []results.FileColumn {
@@ -22,7 +22,7 @@ type machines struct {
 	clocks   map[int64]float64 // by session: seconds ahead of the fleet's
 }
 
-func machinesOf(ctx context.Context, st *sqlite.Store) (machines, error) {
+func machinesOf(ctx context.Context, st *store.Store) (machines, error) {
 	all, err := st.Sessions(ctx)
 	m := machines{results.HardwareOf(all), map[int64]float64{}}
 	for _, s := range all {

@@ -8,13 +8,13 @@ import (
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
 // Trials is one row for each trial of the studies: what is stored of it but the
 // traces, and every score. A score by a judge stands in a column SCORE__JUDGE.
-func Trials(ctx context.Context, st *sqlite.Store, studies []score.Asked, b Beside) (Table, error) {
+func Trials(ctx context.Context, st *store.Store, studies []score.Asked, b Beside) (Table, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Table{}, err

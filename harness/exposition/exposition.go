@@ -23,7 +23,7 @@ import (
 	"assay/harness/monitor"
 	"assay/harness/progress"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -124,12 +124,12 @@ func (m *Meter) Judging(shown *progress.Judging, notes io.Writer) func(judge.Pro
 
 // Store is a run's store that tells a meter of every trial.
 type Store struct {
-	*sqlite.Store
+	*store.Store
 	meter *Meter // nil: nobody is told
 }
 
 // Store puts the meter before a run's store.
-func (m *Meter) Store(st *sqlite.Store) Store { return Store{st, m} }
+func (m *Meter) Store(st *store.Store) Store { return Store{st, m} }
 
 // PutTrial stores a trial, and then tells.
 func (s Store) PutTrial(ctx context.Context, t results.Trial) error {

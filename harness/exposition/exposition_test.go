@@ -26,7 +26,7 @@ import (
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -96,7 +96,7 @@ func read(t *testing.T, m *exposition.Meter) (values map[string]float64, types m
 }
 
 // begun is the small experiment, planned, with its store.
-func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *sqlite.Store, results.Manifest) {
+func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.Manifest) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bench.yaml")
 	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {

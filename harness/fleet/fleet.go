@@ -10,7 +10,7 @@
 //  4. A slice whose host is silent gets the next epoch and another job (Reap). River's
 //     own rescue, retries and leader are not used: what they would do rests on clocks of
 //     jobs, not on whether a host lives.
-//  5. Stored and Load read what came in. Package results/merge joins it.
+//  5. Stored and Load read what came in. Package results/store joins it.
 package fleet
 
 import (

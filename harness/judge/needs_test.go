@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 type stepsFields struct {
@@ -95,7 +95,7 @@ func twoLevels(tasks []Task, from string, by map[string]results.Digest, judges .
 	}
 }
 
-func judgmentsOf(t *testing.T, st *sqlite.Store) []string {
+func judgmentsOf(t *testing.T, st *store.Store) []string {
 	t.Helper()
 	var out []string
 	for j, err := range st.Judgments(t.Context(), "s") {

@@ -17,14 +17,14 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
 // open makes a store with one trial per answer; the trial's item is its index.
-func open(t *testing.T, answers ...string) (*sqlite.Store, []Task) {
+func open(t *testing.T, answers ...string) (*store.Store, []Task) {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

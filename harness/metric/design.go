@@ -22,7 +22,7 @@ import (
 	"assay/harness/metric/draws"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Keys tell the cells of a model apart, at the places of Design.Cells; what is not
@@ -205,7 +205,7 @@ const mostDraws = 24 << 20
 // Compute reads what trials scored once, in Key order, and computes a design's
 // tables. It keeps numbers only. The same seed for every model: the same items are
 // drawn for all of them.
-func Compute(ctx context.Context, st *sqlite.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
+func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
 	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: draws.NewPool(mostDraws)}
 	for _, l := range d.Leaves {
 		r.declare(l)
@@ -269,7 +269,7 @@ func (r *Run) declare(l Leaf) {
 	r.leaves = append(r.leaves, x)
 }
 
-func (r *Run) readItems(ctx context.Context, st *sqlite.Store) error {
+func (r *Run) readItems(ctx context.Context, st *store.Store) error {
 	found := make([]map[string]int32, len(r.Design.Strata))
 	for k := range found {
 		found[k] = map[string]int32{}

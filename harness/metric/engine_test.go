@@ -17,8 +17,8 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
@@ -91,9 +91,9 @@ func toyRules() score.Rules {
 }
 
 // made is a random store of one model.
-func made(t *testing.T, rng *rand.Rand) (*sqlite.Store, []trial) {
+func made(t *testing.T, rng *rand.Rand) (*store.Store, []trial) {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

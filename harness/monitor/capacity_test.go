@@ -18,7 +18,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/qa"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -141,7 +141,7 @@ func swept(t *testing.T, seed uint64, levels []int) (table results.Table, words 
 	return table, words
 }
 
-func loadTable(t *testing.T, st *sqlite.Store, judges map[string][]string, levels []int) (results.Table, []string) {
+func loadTable(t *testing.T, st *store.Store, judges map[string][]string, levels []int) (results.Table, []string) {
 	s, err := qa.Definition().New(nil, study.Choice{InFlight: levels})
 	if err != nil {
 		t.Fatal(err)

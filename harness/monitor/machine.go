@@ -17,7 +17,7 @@ import (
 	"assay/harness/hosts"
 	"assay/harness/process"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -50,7 +50,7 @@ type loaded struct {
 // Run is what a Machine is told of the run.
 type Run struct {
 	Config   *config.Config
-	Store    *sqlite.Store
+	Store    *store.Store
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
 	Down     func(backend string)                        // stops its server, if the run has started it

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/exporter"
@@ -22,7 +22,7 @@ import (
 // Measure computes what trials and blocks took in every session that has not
 // been measured yet, from the store alone. live is the session that is still
 // under way, 0 for none: it is left alone.
-func Measure(ctx context.Context, st *sqlite.Store, live int64) error {
+func Measure(ctx context.Context, st *store.Store, live int64) error {
 	sessions, err := st.Sessions(ctx)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func Measure(ctx context.Context, st *sqlite.Store, live int64) error {
 }
 
 // Pending says whether a session waits for Measure.
-func Pending(ctx context.Context, st *sqlite.Store) (bool, error) {
+func Pending(ctx context.Context, st *store.Store) (bool, error) {
 	sessions, err := st.Sessions(ctx)
 	return slices.ContainsFunc(sessions, func(s results.Session) bool { return !s.Measured }), err
 }
@@ -55,7 +55,7 @@ type device struct {
 
 func remote(d *device) bool { return d.about.Remote }
 
-func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*device, error) {
+func open(ctx context.Context, st *store.Store, ses results.Session, n int) (*device, error) {
 	d := &device{Watched: ses.Devices[n], slow: slowness{far: gapOf(ses.Hz)}}
 	if err := json.Unmarshal(d.About, &d.about); err != nil {
 		return nil, fmt.Errorf("the description of device %s cannot be read: %w", d.Name, err)
@@ -91,7 +91,7 @@ func open(ctx context.Context, st *sqlite.Store, ses results.Session, n int) (*d
 }
 
 // Stored is a device's samples from the store.
-func Stored(ctx context.Context, st *sqlite.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
+func Stored(ctx context.Context, st *store.Store, session int64, n int) iter.Seq2[telemetry.Sample, error] {
 	return func(yield func(telemetry.Sample, error) bool) {
 		for c, err := range st.SampleBundles(ctx, session, n) {
 			if err != nil {
@@ -167,7 +167,7 @@ type block struct {
 	output       timing.Throughput
 }
 
-func measure(ctx context.Context, st *sqlite.Store, ses results.Session) error {
+func measure(ctx context.Context, st *store.Store, ses results.Session) error {
 	var devices []*device
 	for n := range ses.Devices {
 		d, err := open(ctx, st, ses, n)

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/exporter"
@@ -48,7 +48,7 @@ const (
 
 // Monitor is a session under way. A nil Monitor watches nothing.
 type Monitor struct {
-	store   *sqlite.Store
+	store   *store.Store
 	clock   timing.Clock
 	sampler *telemetry.Sampler
 	probes  []telemetry.Probe
@@ -70,7 +70,7 @@ type Monitor struct {
 // Start begins a session and stores it with what ses says of problems and
 // places. hz is 1 to 100. Without probes nothing is sampled, and the session only
 // tells the run's trials from those of others.
-func Start(ctx context.Context, st *sqlite.Store, clock timing.Clock, hz int, probes []telemetry.Probe, ses results.Session) (*Monitor, error) {
+func Start(ctx context.Context, st *store.Store, clock timing.Clock, hz int, probes []telemetry.Probe, ses results.Session) (*Monitor, error) {
 	m := &Monitor{store: st, clock: clock, ses: ses, probes: probes}
 	m.ses.Origin = clock.Origin()
 	if c, ok := timing.LookAtClocks(); ok {

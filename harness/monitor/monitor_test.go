@@ -23,7 +23,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -68,9 +68,9 @@ func (f *fake) Describe() telemetry.Device {
 }
 func (f *fake) Read(s *telemetry.Sample) error { return f.read(s) }
 
-func openStore(t testing.TB) *sqlite.Store {
+func openStore(t testing.TB) *store.Store {
 	t.Helper()
-	st, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func steady(clock timing.Clock, load *atomic.Bool, scale int64) func(s *telemetr
 	}
 }
 
-func put(t testing.TB, st *sqlite.Store, clock timing.Clock, k results.Key, from, to time.Duration) {
+func put(t testing.TB, st *store.Store, clock timing.Clock, k results.Key, from, to time.Duration) {
 	t.Helper()
 	rec := timing.NewRecorder(clock)
 	rec.MarkAt(timing.Start, from)
@@ -112,7 +112,7 @@ func key(model, item string) results.Key {
 	return results.Key{Study: "cot", Model: model, Item: item, Arm: "cot", Condition: "baseline"}
 }
 
-func rows(t testing.TB, st *sqlite.Store) map[string]results.Row {
+func rows(t testing.TB, st *store.Store) map[string]results.Row {
 	t.Helper()
 	out := map[string]results.Row{}
 	for r, err := range st.Rows(context.Background(), "cot") {
@@ -499,7 +499,7 @@ func TestAMillionSamplesInTheStore(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		st, err := sqlite.Open(t.Context(), filepath.Join(dir, "s.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(dir, "s.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}

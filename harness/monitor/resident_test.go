@@ -13,7 +13,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/process"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -58,7 +58,7 @@ func (c *card) set(watts int64, users ...int) {
 // bed is a machine with two cards and one model on a llama.cpp server.
 type bed struct {
 	*Machine
-	store       *sqlite.Store
+	store       *store.Store
 	ours, other *card
 	proc        *proc
 	said        strings.Builder
@@ -66,7 +66,7 @@ type bed struct {
 
 func newBed(t *testing.T, b config.Backend) *bed {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"assay/harness/dataset/phantom/skill"
 	"assay/harness/monitor"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -66,7 +66,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,15 +42,15 @@ func keys() []suite {
 		{dir: "results", mutants: []mutant{
 			{"a digest's parts run together", "DigestOf", "h.Write(n[:])", "_ = n"},
 		}},
-		{dir: "results/sqlite", mutants: []mutant{
+		{dir: "results/store", mutants: []mutant{
 			{"a judgment replaces those of other judges and versions", "Store.PutJudgment", `"DELETE FROM judgment WHERE case_id = ? AND version = ? AND repeat = ?"`, `"DELETE FROM judgment WHERE case_id = ? AND version > 0 * ? AND repeat = ?"`},
 			{"a new answer keeps the cases of the old one", "Store.PutTrial", `t.Exec("DELETE FROM case_of WHERE trial = ?", id)`, "nil"},
-			{"judgments of other trials count too", "results/rows follower.next", "f.on && f.at == f.asked", "f.on"},
-			{"answers of other attempts count", "results/rows Said.Of", "a.Int(1) != int64(attempts-1)", "false"},
-			{"what a judge said before it was mended counts", "results/rows New", "versions.Int(3) == 1", "true"},
+			{"judgments of other trials count too", "follower.next", "f.on && f.at == f.asked", "f.on"},
+			{"answers of other attempts count", "Said.Of", "a.Int(1) != int64(attempts-1)", "false"},
+			{"what a judge said before it was mended counts", "NewReader", "versions.Int(3) == 1", "true"},
 			{"a trial's key forgets the repeat", "whereKey", `"study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat = ?"`, `"study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat <= ?"`},
 		}},
-		{dir: "results/merge", mutants: []mutant{
+		{dir: "results/store", mutants: []mutant{
 			{"a failure is as good as an answer", "tables.rank", "return 0, nil", "return 1, nil"},
 			{"a time that does not count is as good as one that does", "tables.rank", `value("latency_ns") == nil || slices.ContainsFunc(flags, results.Flag.Disqualifies)`, `value("latency_ns") == nil`},
 			{"of two trials the first is taken", "pick", "cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.digest, b.digest))", "cmp.Or(cmp.Compare(b.rank, a.rank))"},
@@ -321,9 +321,9 @@ return new(*gpu + *cpu)`},
 			{"a projection is not told in_flight", "Bench.Project", "flight[sc.Name] = sc.InFlight", "_ = sc"},
 			{"the time to go forgets in_flight", "Bench.Preview", "max(1, sc.InFlight)", "1"},
 		}},
-		{dir: "results/sqlite", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
-			{"commits are not synced", "results/file File.openWriter", `"_pragma=synchronous(FULL)"`, `"_pragma=synchronous(OFF)"`},
-			{"commits are synced at checkpoints alone", "results/file File.openWriter", `"_pragma=synchronous(FULL)"`, `"_pragma=synchronous(NORMAL)"`},
+		{dir: "results/store", tests: "TestWhatIsStoredSurvivesAPowerCut|TestATrialLosesNoAttempts", mutants: []mutant{
+			{"commits are not synced", "File.openWriter", `"_pragma=synchronous(FULL)"`, `"_pragma=synchronous(OFF)"`},
+			{"commits are synced at checkpoints alone", "File.openWriter", `"_pragma=synchronous(FULL)"`, `"_pragma=synchronous(NORMAL)"`},
 			{"a trial is replaced by one with fewer attempts", "Store.PutTrial", "attempts > len(tr.Attempts)", "attempts > len(tr.Attempts)+1"},
 		}},
 		{dir: "harness/study/faithfulness/rules", tests: "rules_test.go", mutants: []mutant{
@@ -385,7 +385,7 @@ func figures() []suite {
 			{"p95 by host is the median", "tableOf", "g.account.Times.Latency[1]", "g.account.Times.Latency[0]"},
 			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},
 		}},
-		{dir: "results/merge", tests: "TestTheLonger|TestAllThatIs|TestAVerdict|TestItemsOfOther", mutants: []mutant{
+		{dir: "results/store", tests: "TestTheLonger|TestAllThatIs|TestAVerdict|TestItemsOfOther", mutants: []mutant{
 			{"the session of the first store is taken", "join.watched", "!ok || c.over(have)", "!ok || c.over(have) && false"},
 			{"examples are counted", "join.events", "int(r[1].(int64))", "len(j.merged.Examples)+1"},
 			{"no verdict is taken before one", "tables.rankJudgment", `e.row[t.judgment.index("verdict")] != nil`, `e.row[t.judgment.index("verdict")] == nil`},

@@ -13,7 +13,7 @@ import (
 	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -22,7 +22,7 @@ const looksAt = 12 // items that are looked at for one example
 // Examples picks trials to show whole: per study, of each model in turn an item
 // on which two of its trials were judged differently, two arms or the baseline
 // and a condition. What is picked follows from the store alone.
-func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most int, pics Pictures, rubrics func(study string) ([]judge.Rubric, error)) ([]report.Example, error) {
+func Examples(ctx context.Context, st *store.Store, man results.Manifest, most int, pics Pictures, rubrics func(study string) ([]judge.Rubric, error)) ([]report.Example, error) {
 	var out []report.Example
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		read, err := rubrics(study)
@@ -60,7 +60,7 @@ func Examples(ctx context.Context, st *sqlite.Store, man results.Manifest, most 
 
 // example looks at some items, others for each model, so that the page shows
 // several.
-func example(ctx context.Context, st *sqlite.Store, rubrics []judge.Rubric, study, model string, items []string, nth int) (report.Example, bool, error) {
+func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, study, model string, items []string, nth int) (report.Example, bool, error) {
 	var first *report.Example
 	for k := range min(looksAt, len(items)) {
 		item := items[(nth*looksAt+k)%len(items)]
@@ -198,7 +198,7 @@ func disagree(v report.View) bool {
 
 // illustrate adds the pictures, or why there are none. Two views of the same
 // picture show it once each: whoever looks compares.
-func illustrate(ctx context.Context, st *sqlite.Store, e *report.Example, pics Pictures) error {
+func illustrate(ctx context.Context, st *store.Store, e *report.Example, pics Pictures) error {
 	for i := range e.Views {
 		v := &e.Views[i]
 		t, ok, err := st.Trial(ctx, v.Key)

@@ -23,7 +23,7 @@ import (
 	"assay/harness/study/byhost"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Contents computes every study's sections, and the machine's, of what can be read, and
@@ -31,7 +31,7 @@ import (
 // the place of each study that is damaged. A study that this version lacks is
 // studies.ErrUnknown. Models that are not in the run's bench.yaml are left out, unless all
 // are asked for.
-func Contents(ctx context.Context, st *sqlite.Store, all bool) (secs []results.Section, meta report.Meta, damage, err error) {
+func Contents(ctx context.Context, st *store.Store, all bool) (secs []results.Section, meta report.Meta, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, meta, nil, err
@@ -85,7 +85,7 @@ func notPlanned(man results.Manifest) []string {
 	return out
 }
 
-func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all []results.Section, damage, err error) {
+func sections(ctx context.Context, st *store.Store, man results.Manifest) (all []results.Section, damage, err error) {
 	// whole says whether err leaves anything in doubt; damage is kept for later.
 	whole := func(name string, err error) (bool, error) {
 		if err == nil || !errors.Is(err, results.FaultDamaged) {
@@ -193,7 +193,7 @@ func sections(ctx context.Context, st *sqlite.Store, man results.Manifest) (all 
 }
 
 // withTwice adds how judges agree with themselves to the section about judges.
-func withTwice(ctx context.Context, st *sqlite.Store, s study.Study, seed uint64, secs []results.Section) ([]results.Section, error) {
+func withTwice(ctx context.Context, st *store.Store, s study.Study, seed uint64, secs []results.Section) ([]results.Section, error) {
 	t, any, err := study.TwiceTable(ctx, st, s.Name, s.Rubrics, seed)
 	if err != nil || !any {
 		return secs, err
@@ -207,7 +207,7 @@ func withTwice(ctx context.Context, st *sqlite.Store, s study.Study, seed uint64
 }
 
 // hasTrials says whether anything of a study is stored.
-func hasTrials(ctx context.Context, st *sqlite.Store, study string) (bool, error) {
+func hasTrials(ctx context.Context, st *store.Store, study string) (bool, error) {
 	for _, err := range st.Rows(ctx, study) {
 		return err == nil, err
 	}
@@ -235,7 +235,7 @@ func Overview(secs []results.Section) []results.Section {
 
 // Meta is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
-func Meta(ctx context.Context, st *sqlite.Store, man results.Manifest) (report.Meta, error) {
+func Meta(ctx context.Context, st *store.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
 	c, err := score.CountsOf(ctx, st, man)
 	if err != nil && !errors.Is(err, results.FaultDamaged) {

@@ -20,7 +20,7 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // shelf gives every trial a picture but one.
@@ -43,7 +43,7 @@ func (s *shelf) Of(_ context.Context, t results.Trial) ([]report.Picture, error)
 // do not; a condition stands beside its baseline, arms beside each other where
 // there is none; never more than asked for, and always the same.
 func TestExamples(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func asCot(string) ([]judge.Rubric, error) { return Rubrics("cot") }
 // between two answers, is shown before those that are alike in all but the reasons
 // that judges give; the page says what each verdict holds in its rubric's words.
 func TestJudgesThatDiffer(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -23,7 +23,7 @@ const (
 
 // powerTrace is what the GPUs drew while the first requests of the latest session
 // were on the wire; false: no GPU reported its power.
-func powerTrace(ctx context.Context, st *sqlite.Store, sessions []results.Session) (results.Figure, bool, error) {
+func powerTrace(ctx context.Context, st *store.Store, sessions []results.Session) (results.Figure, bool, error) {
 	for _, ses := range slices.Backward(sessions) {
 		if !slices.ContainsFunc(ses.Devices, func(d results.Watched) bool { return d.Kind == string(telemetry.GPU) }) {
 			continue
@@ -104,7 +104,7 @@ func traceEnd(shown []timing.Window, next *timing.Window) time.Duration {
 
 // firstRequests are when the first requests of a session were on the wire, in
 // order: those of one model and study. next is the one after them; nil: none.
-func firstRequests(ctx context.Context, st *sqlite.Store, ses results.Session) (key results.Key, out []timing.Window, next *timing.Window, err error) {
+func firstRequests(ctx context.Context, st *store.Store, ses results.Session) (key results.Key, out []timing.Window, next *timing.Window, err error) {
 	for f, err := range st.Flights(ctx, ses) {
 		if err != nil {
 			return key, nil, nil, err

@@ -17,7 +17,7 @@ import (
 	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Target is what answers are imported as.
@@ -171,7 +171,7 @@ func letter(i int) string {
 // Put stores trials without times, after note has said where they are from. One that is stored with the same outcome stays as it
 // is; an answer where a failure is stored becomes a further attempt; another answer is an error, and
 // then nothing is stored.
-func Put(ctx context.Context, st *sqlite.Store, trials []results.Trial, by backends.Identity, note func() error) (stored int, err error) {
+func Put(ctx context.Context, st *store.Store, trials []results.Trial, by backends.Identity, note func() error) (stored int, err error) {
 	var fresh []results.Trial
 	for _, t := range trials {
 		old, ok, err := st.Trial(ctx, t.Key)

@@ -14,7 +14,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/predictions"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // set has a question whose options have labels, one whose options have none, and an open one.
@@ -163,7 +163,7 @@ func TestJoinFindsTrials(t *testing.T) {
 // TestPutKeepsWhatIsThere: the same again changes nothing, an answer mends a failure,
 // another answer is refused, and who made it elsewhere is stored.
 func TestPutKeepsWhatIsThere(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,14 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/rating"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Pictures makes the pictures of a study's cases again, from the data set, and shows
 // those whose trial still has the digest that is stored.
 type Pictures struct {
 	bench  *experiment.Bench
-	st     *sqlite.Store
+	st     *store.Store
 	trials map[string][2]planned // by case: as sent, and at baseline
 }
 
@@ -31,7 +31,7 @@ type planned struct {
 // Illustrate finds the pictures of the cases with the bench.yaml that made the store, and
 // makes each once, to know that it can. unchanged: raters may see the pictures of the
 // baseline beside them.
-func (s *Set) Illustrate(ctx context.Context, st *sqlite.Store, file string, unchanged bool, assemble experiment.Assembler) (*Pictures, error) {
+func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unchanged bool, assemble experiment.Assembler) (*Pictures, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err

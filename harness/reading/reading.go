@@ -20,7 +20,7 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/rating"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -48,7 +48,7 @@ type RefusedError struct{ Why string }
 func (e *RefusedError) Error() string { return e.Why }
 
 // Of makes the reader study of the answers that were drawn last.
-func Of(ctx context.Context, st *sqlite.Store, w Wanted) (*Set, error) {
+func Of(ctx context.Context, st *store.Store, w Wanted) (*Set, error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ type toldOption struct {
 }
 
 // one makes a case; false: nothing is asked of it.
-func (s *Set) one(ctx context.Context, st *sqlite.Store, p study.Study, rubrics []judge.Rubric, d results.Drawn) (rating.Case, bool, error) {
+func (s *Set) one(ctx context.Context, st *store.Store, p study.Study, rubrics []judge.Rubric, d results.Drawn) (rating.Case, bool, error) {
 	c := rating.Case{Name: d.Case, Group: d.Key.Model + "\n" + d.Key.Condition, Item: d.Key.Item}
 	tr, _, err := st.Trial(ctx, d.Key)
 	if err != nil {

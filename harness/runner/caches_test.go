@@ -26,7 +26,7 @@ import (
 	"assay/harness/runner"
 	"assay/harness/study/cot"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -175,7 +175,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 			trials[i], trials[i+1] = trials[i+1], trials[i]
 		}
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ type Writer interface {
 	PutServed(ctx context.Context, id backends.Identity) error
 }
 
-// Store is where trials are kept; *sqlite.Store is one.
+// Store is where trials are kept; *store.Store is one.
 type Store interface {
 	plan.Outcomes
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)

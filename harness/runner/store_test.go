@@ -10,7 +10,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // The same with the store that a run really has: cut off again and again, with
@@ -24,7 +24,7 @@ func TestARunOnARealStore(t *testing.T) {
 	b := planned("s", "a", list, direct(), second)
 	var first map[results.Key]string
 	for n := 0; ; n++ {
-		st, err := sqlite.Open(t.Context(), path)
+		st, err := store.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestARunOnARealStore(t *testing.T) {
 			break
 		}
 	}
-	st, err := sqlite.Open(t.Context(), path)
+	st, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestARunOnARealStore(t *testing.T) {
 }
 
 // stored is every trial as text.
-func stored(t *testing.T, st *sqlite.Store) map[results.Key]string {
+func stored(t *testing.T, st *store.Store) map[results.Key]string {
 	t.Helper()
 	out := map[results.Key]string{}
 	for tr, err := range st.Trials(t.Context(), "") {

@@ -16,7 +16,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/progress"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -189,7 +189,7 @@ func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
 		{backends.Sampling{Temperature: 0.1, MaxTokens: 8, Seed: &seed}, []results.Flag{results.FlagThrottled}, 4}, // the first of them
 		{backends.Sampling{Temperature: 0.1, MaxTokens: 8}, nil, 4 * 3},
 	} {
-		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
 
 // Cut off between the first round and the repeats, the next run does the repeats.
 func TestResumeTakesInvalidTimesAgain(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

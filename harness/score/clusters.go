@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Clusters are, by item, what is drawn together in intervals and tests: items that show the
 // same images, or what bench.yaml names as their cluster. An item without one is a cluster of
 // its own, and so is every item under the rules of the authors' code (metrics.md section 0).
-func Clusters(ctx context.Context, st *sqlite.Store, study string) (map[string]string, error) {
+func Clusters(ctx context.Context, st *store.Store, study string) (map[string]string, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil || man.Released() {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Counts is what a report counts of a store: of a million trials that takes seconds, so
@@ -22,7 +22,7 @@ type Counts struct {
 const ofAll = ""
 
 // countsOf are a store's counts, kept or made now; kept says which.
-func countsOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (c Counts, of results.Digest, kept bool, err error) {
+func countsOf(ctx context.Context, st *store.Store, man results.Manifest) (c Counts, of results.Digest, kept bool, err error) {
 	revision, err := st.Revision(ctx)
 	if err != nil {
 		return c, "", false, err
@@ -44,14 +44,14 @@ func countsOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (c Co
 
 // CountsOf are those of a store, from what KeepCounts kept where nothing has changed
 // since. With an error they are what can be counted.
-func CountsOf(ctx context.Context, st *sqlite.Store, man results.Manifest) (Counts, error) {
+func CountsOf(ctx context.Context, st *store.Store, man results.Manifest) (Counts, error) {
 	c, _, _, err := countsOf(ctx, st, man)
 	return c, err
 }
 
 // KeepCounts counts and keeps it, unless what is kept is of what is there now. The store
 // must be open for writing. Of a damaged one nothing is kept.
-func KeepCounts(ctx context.Context, st *sqlite.Store) error {
+func KeepCounts(ctx context.Context, st *store.Store) error {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Sample is a trial joined with what it is scored by.
@@ -39,7 +39,7 @@ type Sample struct {
 type reading struct {
 	*basis
 	ctx    context.Context
-	st     *sqlite.Store
+	st     *store.Store
 	unread error // why a reply could not be read
 }
 
@@ -173,7 +173,7 @@ type basis struct {
 	digest     results.Digest
 }
 
-func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string) (*basis, error) {
+func basisOf(ctx context.Context, st *store.Store, r Rules, judges map[string][]string) (*basis, error) {
 	revision, err := st.Revision(ctx)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func basisOf(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 }
 
 // itemsOf is what scores need of the study's items, by ID.
-func (b *basis) itemsOf(ctx context.Context, st *sqlite.Store) (map[string]any, error) {
+func (b *basis) itemsOf(ctx context.Context, st *store.Store) (map[string]any, error) {
 	items := map[string]any{}
 	for it, err := range st.Items(ctx, b.rules.Study) {
 		if err != nil {
@@ -223,7 +223,7 @@ type joiner struct {
 	group []Sample
 }
 
-func (b *basis) joiner(ctx context.Context, st *sqlite.Store, items map[string]any) *joiner {
+func (b *basis) joiner(ctx context.Context, st *store.Store, items map[string]any) *joiner {
 	return &joiner{basis: b, of: &reading{basis: b, ctx: ctx, st: st}, items: items}
 }
 
@@ -254,7 +254,7 @@ func (j *joiner) flush(visit func([]Sample) error) error {
 
 // groups joins the trials of each model and item, in Key order. visit must not keep the
 // slice.
-func (b *basis) groups(ctx context.Context, st *sqlite.Store, items map[string]any, visit func([]Sample) error) error {
+func (b *basis) groups(ctx context.Context, st *store.Store, items map[string]any, visit func([]Sample) error) error {
 	j := b.joiner(ctx, st, items)
 	for row, err := range st.JudgedRows(ctx, b.rules.Study, b.rules.Answers) {
 		if err != nil {

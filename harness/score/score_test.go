@@ -14,7 +14,7 @@ import (
 	"assay/backends"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -23,7 +23,7 @@ import (
 type bench struct {
 	t    *testing.T
 	path string
-	st   *sqlite.Store
+	st   *store.Store
 }
 
 func judges() map[string][]string { return map[string][]string{"right": {"first", "second"}} }
@@ -75,7 +75,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, path: filepath.Join(t.TempDir(), "run.sqlite")}
 	var err error
-	b.st, err = sqlite.Open(t.Context(), b.path)
+	b.st, err = store.Open(t.Context(), b.path)
 	b.must(err)
 	t.Cleanup(func() { b.st.Close() })
 	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "toy", Seed: 1, Rubrics: map[string]map[string][]string{"toy": judges()}}))
@@ -132,12 +132,12 @@ func (b *bench) judge(item, condition, judge, verdict string) {
 }
 
 // walked is every trial's scores in words.
-func (b *bench) walked(st *sqlite.Store) []string {
+func (b *bench) walked(st *store.Store) []string {
 	b.t.Helper()
 	return b.walkedBy(st, rules())
 }
 
-func (b *bench) walkedBy(st *sqlite.Store, r score.Rules) []string {
+func (b *bench) walkedBy(st *store.Store, r score.Rules) []string {
 	b.t.Helper()
 	var out []string
 	layout := r.Layout(judges())
@@ -185,7 +185,7 @@ func TestScores(t *testing.T) {
 	if !b.refresh() || b.refresh() {
 		t.Error("scores are not stored once")
 	}
-	r, err := sqlite.OpenReader(t.Context(), b.path)
+	r, err := store.OpenReader(t.Context(), b.path)
 	b.must(err)
 	defer r.Close()
 	if got := b.walked(r); !slices.Equal(got, want) {

@@ -14,14 +14,14 @@ import (
 	"sync"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Refresh stores a study's scores, unless those in the store are of the same code,
 // rules, judges, judgments and measures; done is told now and then how many trials
 // are scored. The store must be open for writing. It says whether anything was to
 // be done.
-func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string, done func(trials int)) (bool, error) {
+func Refresh(ctx context.Context, st *store.Store, r Rules, judges map[string][]string, done func(trials int)) (bool, error) {
 	b, err := basisOf(ctx, st, r, judges)
 	if err != nil {
 		return false, err
@@ -35,7 +35,7 @@ func Refresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][
 }
 
 // packed makes the scores of all trials. Models are scored beside each other.
-func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials int)) iter.Seq2[results.ScoreBundle, error] {
+func (b *basis) packed(ctx context.Context, st *store.Store, scored func(trials int)) iter.Seq2[results.ScoreBundle, error] {
 	return func(yield func(results.ScoreBundle, error) bool) {
 		items, err := b.itemsOf(ctx, st)
 		var models []string
@@ -109,7 +109,7 @@ func (b *basis) packed(ctx context.Context, st *sqlite.Store, scored func(trials
 
 // bundles makes the scores of one model. Items are read in the order in which they were
 // answered, in which the file has them, and put into the bundles of their keys.
-func (b *basis) bundles(ctx context.Context, st *sqlite.Store, items map[string]any, model string, put func(n int, c *bundle) error) error {
+func (b *basis) bundles(ctx context.Context, st *store.Store, items map[string]any, model string, put func(n int, c *bundle) error) error {
 	places, err := st.Places(ctx, b.rules.Study, model)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (b *basis) bundles(ctx context.Context, st *sqlite.Store, items map[string]
 }
 
 // Fresh says whether a study's stored scores are those that Refresh would store.
-func Fresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string) (bool, error) {
+func Fresh(ctx context.Context, st *store.Store, r Rules, judges map[string][]string) (bool, error) {
 	b, err := basisOf(ctx, st, r, judges)
 	if err != nil {
 		return false, err
@@ -184,7 +184,7 @@ func Fresh(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]s
 // together, in Key order. Nothing is kept between visits, so that a store of any
 // size can be read; visit must not keep the slice. Scores come from the store where
 // they are of what is there now; otherwise they are made on the way.
-func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]string, visit func([]Scored) error) error {
+func Walk(ctx context.Context, st *store.Store, r Rules, judges map[string][]string, visit func([]Scored) error) error {
 	b, err := basisOf(ctx, st, r, judges)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func Walk(ctx context.Context, st *sqlite.Store, r Rules, judges map[string][]st
 
 // stored reads scores from the store; false: there are none, or something was
 // written meanwhile.
-func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreSet, visit func([]Scored) error) (any bool, err error) {
+func (b *basis) stored(ctx context.Context, st *store.Store, set results.ScoreSet, visit func([]Scored) error) (any bool, err error) {
 	r := bundleReader{names: results.Names{}, places: len(b.layout.columns)}
 	damaged := func(c results.ScoreBundle, err error) error {
 		return fmt.Errorf("%s: scores of model %s, bundle %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
@@ -252,7 +252,7 @@ func (b *basis) stored(ctx context.Context, st *sqlite.Store, set results.ScoreS
 }
 
 // scored makes scores of what is in the store.
-func (b *basis) scored(ctx context.Context, st *sqlite.Store, items map[string]any, visit func([]Scored) error) error {
+func (b *basis) scored(ctx context.Context, st *store.Store, items map[string]any, visit func([]Scored) error) error {
 	scores := b.scorer()
 	return b.groups(ctx, st, items, func(samples []Sample) error { return visit(scores(samples)) })
 }

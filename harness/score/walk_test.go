@@ -13,13 +13,13 @@ import (
 	"assay/backends"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Trials of one model and item are visited together, with what the judges that were
 // asked said, in the order that they were asked in; from the store and on the way.
 func TestWalk(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

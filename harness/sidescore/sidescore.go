@@ -20,7 +20,7 @@ import (
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Case is a judge's case of a stored answer. Several answers may have the same.
@@ -33,7 +33,7 @@ type Case struct {
 
 // Cases are the cases of every stored answer under every rubric, whether or not a judge
 // is asked. studies are those of the plan, by name.
-func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *sqlite.Store) iter.Seq2[Case, error] {
+func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *store.Store) iter.Seq2[Case, error] {
 	return func(yield func(Case, error) bool) {
 		for _, sel := range p.Studies {
 			items := map[string]*dataset.Item{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/file"
+	"assay/results/store"
 )
 
 // Metric is where numbers come from.
@@ -26,8 +26,8 @@ type Scores struct {
 	Of map[results.Digest]*float64
 }
 
-func schema() file.Schema {
-	return file.Schema{Steps: []string{`
+func schema() store.Schema {
+	return store.Schema{Steps: []string{`
 CREATE TABLE metric (
 	id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL, tool TEXT NOT NULL, version TEXT NOT NULL,
@@ -50,11 +50,11 @@ func StoreOf(store string) string {
 }
 
 // Store keeps them. One process at a time may have it open.
-type Store struct{ file *file.File }
+type Store struct{ file *store.File }
 
 // Open opens or makes the store at path.
 func Open(ctx context.Context, path string) (*Store, error) {
-	f, err := file.Open(ctx, path, schema())
+	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Store) Close() error { return s.file.Close() }
 // Put stores numbers of a metric, all of them or none, in place of those that the same
 // tool and version gave before.
 func (s *Store) Put(ctx context.Context, m Metric, list []Joined) error {
-	return s.file.Put(ctx, "storing scores", true, func(t *file.Tx) error {
+	return s.file.Put(ctx, "storing scores", true, func(t *store.Tx) error {
 		var id int64
 		if err := t.Exec("DELETE FROM score WHERE metric IN (SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?)", m.Name, m.Tool, m.Version); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (s *Store) All(ctx context.Context) ([]Scores, error) {
 		value  *float64
 	}
 	var out []Scores
-	for r, err := range file.Query(ctx, s.file, "reading scores", "SELECT m.name, m.tool, m.version, m.higher, m.file, m.digest, s.judged, s.value FROM metric m LEFT JOIN score s ON s.metric = m.id ORDER BY m.name, m.tool, m.version, s.judged", nil,
+	for r, err := range store.Query(ctx, s.file, "reading scores", "SELECT m.name, m.tool, m.version, m.higher, m.file, m.digest, s.judged, s.value FROM metric m LEFT JOIN score s ON s.metric = m.id ORDER BY m.name, m.tool, m.version, s.judged", nil,
 		func(scan func(...any) error) (row, error) {
 			var r row
 			return r, scan(&r.m.Name, &r.m.Tool, &r.m.Version, &r.m.Higher, &r.m.File, &r.digest, &r.judged, &r.value)

@@ -24,8 +24,8 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report/findings"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // asked is where a study's answers are compared: the arm and condition of each side, the
@@ -58,7 +58,7 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 	}
 	s, err := studies.New(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
 	must(err)
-	st, err := sqlite.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
+	st, err := store.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
 	must(err)
 	defer st.Close()
 	asks := map[string][]string{}

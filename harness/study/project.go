@@ -9,7 +9,7 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Load is how many trials of one kind a plan holds, stored ones included.
@@ -46,7 +46,7 @@ type projected struct {
 // Project computes a Projection from a store: the mean cost of an answer of
 // each model and arm, times its trials, with intervals over clusters of items. inFlight is
 // how many requests of a study go out together.
-func Project(ctx context.Context, st *sqlite.Store, seed uint64, cost *results.Cost, loads []Load, inFlight map[string]int) (Projection, error) {
+func Project(ctx context.Context, st *store.Store, seed uint64, cost *results.Cost, loads []Load, inFlight map[string]int) (Projection, error) {
 	trials := map[Load]int{}
 	var order []Load
 	for _, l := range loads {
@@ -158,7 +158,7 @@ func partsOf(all []projected) EnergyOf {
 }
 
 // stored is the stored answers of a plan, and puts their items into the sample.
-func stored(ctx context.Context, st *sqlite.Store, s *metric.Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
+func stored(ctx context.Context, st *store.Store, s *metric.Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
 	var studies []string
 	for l := range trials {
 		studies = append(studies, l.Study)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -33,7 +33,7 @@ func project(t *testing.T, cost *results.Cost, inFlight int, answers ...took) Pr
 func projectAbout(t *testing.T, images []string, cost *results.Cost, inFlight int, answers ...took) Projection {
 	t.Helper()
 	ctx := context.Background()
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

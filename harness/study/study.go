@@ -17,7 +17,7 @@ import (
 	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Study is a protocol.
@@ -49,7 +49,7 @@ type Study struct {
 	Rating Rating
 	// Summarize computes the study's tables from the store alone. judges is, per
 	// rubric, the names of the judges that were asked, in order.
-	Summarize func(ctx context.Context, st *sqlite.Store, judges map[string][]string, why NoDecode) ([]results.Section, error)
+	Summarize func(ctx context.Context, st *store.Store, judges map[string][]string, why NoDecode) ([]results.Section, error)
 	// Prompts are the texts of all templates by name, as used (arms and rubrics);
 	// Usable says what each may use and has to.
 	Prompts, Usable map[string]string

@@ -10,8 +10,8 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // twice is what is counted of one judge's second verdicts under a rubric.
@@ -29,7 +29,7 @@ type twice struct {
 
 // TwiceTable is how often judges said the same of a case that they judged twice;
 // false: none was. No other table rests on second verdicts.
-func TwiceTable(ctx context.Context, st *sqlite.Store, study string, rubrics []judge.Rubric, seed uint64) (results.Table, bool, error) {
+func TwiceTable(ctx context.Context, st *store.Store, study string, rubrics []judge.Rubric, seed uint64) (results.Table, bool, error) {
 	t := results.Table{Name: study + "-judged-twice", Title: "Each judge against itself", Columns: []results.Column{
 		TextColumn("rubric", "Rubric"), TextColumn("judge", "Judge"),
 		CountColumn("cases", "Judged twice", "cases that the judge was asked about a second time, with nothing of the first in sight"),

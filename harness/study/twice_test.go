@@ -9,8 +9,8 @@ import (
 
 	"assay/harness/judge"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // A judge's second verdicts are compared with its first ones, as it is now, and enter
@@ -18,7 +18,7 @@ import (
 // squares of distances 0+0+1+0+4 = 5 seen; by chance the sum of squares between all
 // firsts and seconds over 5: (5*64 - 2*16*15 + 5*55) / 5 = 23, so 1 - 5/23.
 func TestSecondVerdictsAreComparedWithTheFirst(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestSecondVerdictsAreComparedWithTheFirst(t *testing.T) {
 // TestSecondVerdictsOfAnImageCountTogether: 12 items about 3 images, of which the judge says the
 // same again about 2.
 func TestSecondVerdictsOfAnImageCountTogether(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"assay/results"
 	"assay/results/index"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Columns of an index where a store has trials of several hosts, or of several kinds of GPU.
@@ -19,13 +19,13 @@ const (
 
 // hosts say what the trials of a store ran on.
 type hosts struct {
-	st       *sqlite.Store
+	st       *store.Store
 	hardware func(session int64, model string) results.Hardware
 	cols     []results.FileColumn // those in which trials may differ
 	digest   results.Digest       // of all that cells are made of beside the trials
 }
 
-func hostsOf(ctx context.Context, st *sqlite.Store) (*hosts, error) {
+func hostsOf(ctx context.Context, st *store.Store) (*hosts, error) {
 	all, err := st.Sessions(ctx)
 	if err != nil {
 		return nil, err

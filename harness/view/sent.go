@@ -16,7 +16,7 @@ import (
 	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer"
 )
 
@@ -25,7 +25,7 @@ const mostKept = 24
 
 // sender makes again what was sent, as a run does, from the data set.
 type sender struct {
-	st       *sqlite.Store
+	st       *store.Store
 	configs  []string
 	assemble experiment.Assembler
 	man      results.Manifest

@@ -16,7 +16,7 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/index"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Columns of an index beside the key and the scores.
@@ -41,7 +41,7 @@ const (
 // indexer makes indexes of a store's trials.
 type indexer struct {
 	path string
-	st   *sqlite.Store
+	st   *store.Store
 }
 
 // Tables implements viewer.Indexer. An index of scores that are stored lies beside the

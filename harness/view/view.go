@@ -24,14 +24,14 @@ import (
 	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/index"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer"
 )
 
 // Open opens the store at path for a viewer; configs are the bench.yaml of which one may
 // have made it. Close its Store in the end.
 func Open(ctx context.Context, path string, configs []string, assemble experiment.Assembler) (*viewer.Run, error) {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Sparing() (back func()) {
 // Prepare measures and scores what the store has not, where no other process writes to
 // it. It says on notes how far it is.
 func Prepare(ctx context.Context, path string, notes io.Writer) error {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}

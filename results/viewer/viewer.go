@@ -28,7 +28,7 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/results/viewer/graph"
 	"assay/results/viewer/versus"
@@ -44,7 +44,7 @@ var staticFiles embed.FS
 type Run struct {
 	Name  string // in links; no two alike
 	Path  string
-	Store *sqlite.Store
+	Store *store.Store
 	Sent  Sender
 	Index Indexer
 	// Read is what a verdict says, as its rubric reads it.

@@ -26,7 +26,7 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer/address"
 	"assay/results/viewer/versus"
 )
@@ -42,7 +42,7 @@ const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' onmou
 
 // shelf is a Sender and an Indexer of made-up trials.
 type shelf struct {
-	st      *sqlite.Store
+	st      *store.Store
 	dir     string
 	why     error
 	prompts map[string]string // by condition
@@ -109,7 +109,7 @@ func key(model, item, condition string) results.Key {
 }
 
 // put stores a trial with an answer, "" for a failure.
-func put(t *testing.T, st *sqlite.Store, k results.Key, answer string) {
+func put(t *testing.T, st *store.Store, k results.Key, answer string) {
 	t.Helper()
 	a := results.Attempt{Started: time.Unix(1_700_000_000, 0), Turns: []results.Turn{{Answer: answer, Finish: backends.FinishStop}}, Output: &results.Output{Answer: answer, Finish: backends.FinishStop}}
 	if answer == "" {
@@ -124,7 +124,7 @@ func put(t *testing.T, st *sqlite.Store, k results.Key, answer string) {
 func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
 	t.Helper()
 	dir := t.TempDir()
-	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "x.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(dir, "x.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

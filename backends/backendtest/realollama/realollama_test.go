@@ -21,7 +21,7 @@ import (
 	"assay/backends/backendtest/tinymodel"
 	"assay/harness/dataset/datasettest/disk"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -104,9 +104,9 @@ func (g target) folder(t *testing.T, model string) string {
 	return dir
 }
 
-func stored(t *testing.T, dir string) *sqlite.Store {
+func stored(t *testing.T, dir string) *store.Store {
 	t.Helper()
-	st, err := sqlite.OpenReader(t.Context(), filepath.Join(dir, "run.sqlite"))
+	st, err := store.OpenReader(t.Context(), filepath.Join(dir, "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestRealOllama(t *testing.T) {
 	}
 }
 
-func attempts(ctx context.Context, t *testing.T, st *sqlite.Store) int {
+func attempts(ctx context.Context, t *testing.T, st *store.Store) int {
 	t.Helper()
 	n := 0
 	for trial, err := range st.Trials(ctx, "") {
@@ -155,7 +155,7 @@ func attempts(ctx context.Context, t *testing.T, st *sqlite.Store) int {
 
 // checkTrials demands of every trial an answer with both clocks and its counts,
 // and prints how far the clocks are apart.
-func checkTrials(t *testing.T, st *sqlite.Store) (attempts int) {
+func checkTrials(t *testing.T, st *store.Store) (attempts int) {
 	t.Helper()
 	var apart []time.Duration
 	trials, buffered := 0, 0
@@ -230,7 +230,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // checkJudgments demands that both judges gave every rubric a status, that a
 // model's words back each of its judgments, and that the schema held.
-func checkJudgments(t *testing.T, st *sqlite.Store) {
+func checkJudgments(t *testing.T, st *store.Store) {
 	t.Helper()
 	count := map[string]int{}
 	clean := 0
@@ -282,7 +282,7 @@ func checkJudgments(t *testing.T, st *sqlite.Store) {
 	}
 }
 
-func checkManifest(t *testing.T, st *sqlite.Store) {
+func checkManifest(t *testing.T, st *store.Store) {
 	t.Helper()
 	man, ok, err := st.Manifest(t.Context())
 	if err != nil || !ok {

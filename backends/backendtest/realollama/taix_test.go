@@ -20,7 +20,7 @@ import (
 	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/study/faithfulness/pair"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -179,7 +179,7 @@ func (g target) planned(t *testing.T, dir string, more ...string) map[string]int
 // checkChangedTrials demands that every planned trial is stored, with an answer or
 // a kind of failure, that each has its twin at the baseline, and that a changed
 // one was sent something else than its twin: the change is in the request.
-func checkChangedTrials(t *testing.T, st *sqlite.Store, planned map[string]int, turns int) map[results.Key]results.Trial {
+func checkChangedTrials(t *testing.T, st *store.Store, planned map[string]int, turns int) map[results.Key]results.Trial {
 	t.Helper()
 	trials := map[results.Key]results.Trial{}
 	count, pairs, failed, unchanged := map[string]int{}, map[string]int{}, map[string]int{}, 0
@@ -251,7 +251,7 @@ func checkChangedTrials(t *testing.T, st *sqlite.Store, planned map[string]int, 
 // three rubrics a status; that the model's own words are stored behind each of
 // its judgments; and that what is no verdict is none. It counts statuses by
 // rubric and judge.
-func checkVerdicts(t *testing.T, st *sqlite.Store, trials map[results.Key]results.Trial) map[string]map[results.Status]int {
+func checkVerdicts(t *testing.T, st *store.Store, trials map[results.Key]results.Trial) map[string]map[results.Status]int {
 	t.Helper()
 	count := map[string]map[results.Status]int{}
 	judged := map[results.Key]int{}
@@ -327,7 +327,7 @@ func checkVerdicts(t *testing.T, st *sqlite.Store, trials map[results.Key]result
 
 // comparable counts, by condition, the pairs of which both answers can be read,
 // and the flips among them.
-func comparable(t *testing.T, st *sqlite.Store, trials map[results.Key]results.Trial) (valid, flips map[string]int) {
+func comparable(t *testing.T, st *store.Store, trials map[results.Key]results.Trial) (valid, flips map[string]int) {
 	t.Helper()
 	questions := map[string]pair.Question{}
 	for it, err := range st.Items(t.Context(), "faithfulness") {
@@ -376,7 +376,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // checkTAIXReport looks at what was written of the run: the study's tables, pairs
 // in them, coverage as the statuses give it, a label only where one belongs, and
 // nothing that leads to a patient.
-func checkTAIXReport(t *testing.T, st *sqlite.Store, dir string, trials map[results.Key]results.Trial, count map[string]map[results.Status]int) {
+func checkTAIXReport(t *testing.T, st *store.Store, dir string, trials map[results.Key]results.Trial, count map[string]map[results.Status]int) {
 	t.Helper()
 	man, ok, err := st.Manifest(t.Context())
 	if err != nil || !ok {

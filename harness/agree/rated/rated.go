@@ -19,8 +19,8 @@ import (
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // Axis is what answers are rated on.
@@ -165,7 +165,7 @@ type Answer struct {
 }
 
 // Read reads a study's answers with what judges gave them.
-func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol) (*Data, error) {
+func Read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol) (*Data, error) {
 	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
 		Again: map[string]map[string][]Repeat{}, Verdicts: map[string]map[string]Tallies{}}
 	var err error
@@ -186,7 +186,7 @@ func Read(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protoco
 }
 
 // Gather joins ratings with a study.
-func Gather(ctx context.Context, st *sqlite.Store, man results.Manifest, p Protocol, given []ratings.Rating) (*Data, error) {
+func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []ratings.Rating) (*Data, error) {
 	d, err := Read(ctx, st, man, p)
 	if err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (d *Data) judgeUnits() {
 }
 
 // walk reads what judges gave every answer, and what became of their judgments.
-func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest, asked map[string][]string) error {
+func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, asked map[string][]string) error {
 	layout := d.Scores.Layout(asked)
 	type column struct {
 		axis  Axis
@@ -413,7 +413,7 @@ func (d *Data) walk(ctx context.Context, st *sqlite.Store, man results.Manifest,
 
 // finder finds the answer that a rating is of, by the name under which it was drawn,
 // by what judges are shown of it, or by its text; false: the store has none.
-func (d *Data) finder(ctx context.Context, st *sqlite.Store, man results.Manifest) (func(ratings.Rating) (Unit, bool), error) {
+func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(ratings.Rating) (Unit, bool), error) {
 	type named struct {
 		digits string
 		key    results.Key

@@ -16,7 +16,7 @@ import (
 	"assay/harness/hosts"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // filter is the command dataset filter.
@@ -174,7 +174,7 @@ func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prom
 
 // scoredIn are the accuracies in a store.
 func scoredIn(ctx context.Context, where, path string) (s curation.Scored, err error) {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return s, err
 	}

@@ -12,7 +12,7 @@ import (
 	"assay/harness/cli/stores"
 	"assay/harness/fleet"
 	"assay/harness/fleet/pull"
-	"assay/results/merge"
+	"assay/results/store"
 )
 
 // Pull is the command pull.
@@ -38,7 +38,7 @@ func (s Commands) Pull() *cli.Command {
 					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)
 				}
 			}, s.Err)
-			var differ *merge.DiffersError
+			var differ *store.DiffersError
 			switch {
 			case err != nil && c.Context.Err() != nil:
 				return command.Interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))

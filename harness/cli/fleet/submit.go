@@ -12,7 +12,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/fleet/worker"
 	"assay/harness/hosts"
-	"assay/results/merge"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -82,7 +82,7 @@ func (s Commands) Submit() *cli.Command {
 
 // differs says that an experiment is not the one that was submitted, or what else err is.
 func differs(cfg *config.Config, err error) error {
-	var d *merge.DiffersError
+	var d *store.DiffersError
 	if !errors.As(err, &d) {
 		return command.Environment(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"assay/harness/page"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // streams are those of the command line.
@@ -65,13 +65,13 @@ func Agree(in command.Streams) *cli.Command {
 
 func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.Options) error {
 	ctx := c.Context
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return command.Environment(err)
 	}
 	defer st.Close()
 	secs, man, err := agree.Sections(ctx, st, files, o, func(man results.Manifest) error {
-		w, err := sqlite.Open(ctx, path)
+		w, err := store.Open(ctx, path)
 		if err == nil {
 			err = errors.Join(w.PutManifest(ctx, man), w.Close())
 		}
@@ -158,7 +158,7 @@ func (s streams) rateSample(c *cli.Context) error {
 	if _, err := os.Stat(path); err != nil {
 		return command.Environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
 	}
-	st, err := sqlite.Open(c.Context, path)
+	st, err := store.Open(c.Context, path)
 	if err != nil {
 		return command.Environment(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"assay/harness/reading"
 	"assay/results/rating"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // studyFlags say which reader study is meant.
@@ -48,12 +48,12 @@ func (s streams) rateServe() *cli.Command {
 }
 
 // study reads the reader study of a store, and where its clicks are.
-func (s streams) study(c *cli.Context) (*sqlite.Store, *reading.Set, string, error) {
+func (s streams) study(c *cli.Context) (*store.Store, *reading.Set, string, error) {
 	path, err := command.StoreOf(c)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	st, err := sqlite.OpenReader(c.Context, path)
+	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
 		return nil, nil, "", command.Environment(err)
 	}
@@ -130,7 +130,7 @@ func (s streams) show(ctx context.Context, o serve.Options, h http.Handler) erro
 }
 
 // illustrated finds the study's pictures, all of them.
-func (s streams) illustrated(c *cli.Context, st *sqlite.Store, set *reading.Set) (rating.Pictures, error) {
+func (s streams) illustrated(c *cli.Context, st *store.Store, set *reading.Set) (rating.Pictures, error) {
 	if c.Bool("without-pictures") {
 		return nil, nil
 	}

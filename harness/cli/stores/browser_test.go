@@ -20,7 +20,7 @@ import (
 	"assay/results"
 	"assay/results/browser"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer"
 )
 
@@ -43,7 +43,7 @@ const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)><svg onloa
 
 // hostileCopy is the tour with an answer that wants to be more than text, open to be
 // written to.
-func hostileCopy(t *testing.T, dir string) (string, *sqlite.Store, results.Key) {
+func hostileCopy(t *testing.T, dir string) (string, *store.Store, results.Key) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "tour.sqlite"))
 	if err != nil {
@@ -53,7 +53,7 @@ func hostileCopy(t *testing.T, dir string) (string, *sqlite.Store, results.Key) 
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(t.Context(), path)
+	st, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

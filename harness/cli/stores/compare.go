@@ -12,7 +12,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/compare"
 	"assay/harness/experiment"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Compare is the command compare.
@@ -86,7 +86,7 @@ func Compare(in command.Streams) *cli.Command {
 
 // runOf reads a store.
 func (s streams) runOf(ctx context.Context, path string) (*compare.Run, error) {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
 	}

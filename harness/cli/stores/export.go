@@ -13,7 +13,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/export"
 	"assay/harness/view"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // What --columns takes.
@@ -55,7 +55,7 @@ func Export(in command.Streams) *cli.Command {
 			if !slices.Contains(export.Kinds(), c.String("rows")) {
 				return command.Usage("export: --rows: expected one of %s, found %q", strings.Join(export.Kinds(), ", "), c.String("rows"))
 			}
-			st, err := sqlite.OpenReader(c.Context, path)
+			st, err := store.OpenReader(c.Context, path)
 			if err != nil {
 				return command.Environment(err)
 			}
@@ -99,7 +99,7 @@ func Export(in command.Streams) *cli.Command {
 }
 
 // beside finds questions and pictures where bench.yaml and its data are at hand.
-func (s streams) beside(c *cli.Context, st *sqlite.Store) (export.Beside, error) {
+func (s streams) beside(c *cli.Context, st *store.Store) (export.Beside, error) {
 	var b export.Beside
 	dir := c.String("images")
 	if c.String("rows") != "trials" {

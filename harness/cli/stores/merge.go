@@ -11,8 +11,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
-	"assay/results/merge"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Merge is the command merge.
@@ -31,12 +30,12 @@ func Merge(in command.Streams) *cli.Command {
 			if c.NArg() < 2 {
 				return command.Usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
 			}
-			merged, err := merge.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
+			merged, err := store.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
 				if read >= 1000 && read%100_000 < 1000 {
 					fmt.Fprintf(s.Err, "%d trials read\n", read)
 				}
 			})
-			var differ *merge.DiffersError
+			var differ *store.DiffersError
 			switch {
 			case errors.As(err, &differ):
 				return command.Usage("%w", err)
@@ -56,7 +55,7 @@ func Merge(in command.Streams) *cli.Command {
 
 // Remake makes energies and scores anew of what was joined; notes are for people.
 func Remake(ctx context.Context, path string, notes io.Writer) error {
-	st, err := sqlite.OpenReader(ctx, path)
+	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return err
 	}

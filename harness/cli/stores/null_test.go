@@ -11,7 +11,7 @@ import (
 	"assay/harness/cli"
 	"assay/harness/compare"
 	"assay/harness/experiment"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // TestNullPairsOfSampledReaders: runs of the same readers on the same cases, each with
@@ -29,7 +29,7 @@ func TestNullPairsOfSampledReaders(t *testing.T) {
 	}
 	dir := t.TempDir()
 	run := func(seed int) *compare.Run {
-		store, file := filepath.Join(dir, "r.sqlite"), filepath.Join(dir, "bench.yaml")
+		db, file := filepath.Join(dir, "r.sqlite"), filepath.Join(dir, "bench.yaml")
 		text := fmt.Sprintf(`name: r
 seed: 5
 store: r.sqlite
@@ -48,7 +48,7 @@ studies:
 		if code := cli.Main(t.Context(), []string{"assay", "run", "-c", file}, strings.NewReader(""), io.Discard, &errs); code != 0 {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
-		st, err := sqlite.OpenReader(t.Context(), store)
+		st, err := store.OpenReader(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ studies:
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := compare.Read(t.Context(), st, store, asked)
+		r, err := compare.Read(t.Context(), st, db, asked)
 		if err != nil {
 			t.Fatal(err)
 		}

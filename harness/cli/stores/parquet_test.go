@@ -15,7 +15,7 @@ import (
 
 	"assay/harness/cli"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // TestParquetReadByHyparquet: every row of every kind of export is what the same export
@@ -125,7 +125,7 @@ func equal(a, b any) bool {
 // compareWithStore compares rows with what the store itself says.
 func compareWithStore(t *testing.T, path string, read map[string][]map[string]any) {
 	t.Helper()
-	st, err := sqlite.OpenReader(t.Context(), path)
+	st, err := store.OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

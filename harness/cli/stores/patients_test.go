@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"assay/harness/cli"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // planted stands wherever a source says who a patient is.
@@ -94,15 +94,15 @@ func TestNoPatientIsNamed(t *testing.T) {
 		return out.String()
 	}
 	said := map[string]string{}
-	store, bench := filepath.Join(dir, "clinic.sqlite"), filepath.Join(dir, "clinic.yaml")
+	db, bench := filepath.Join(dir, "clinic.sqlite"), filepath.Join(dir, "clinic.yaml")
 	do("run", "-c", bench)
 	for _, rows := range []string{"trials", "judgments", "attempts"} {
-		said[rows] = do("export", "--rows", rows, "--format", "jsonl", store)
+		said[rows] = do("export", "--rows", rows, "--format", "jsonl", db)
 	}
-	do("export", "-c", bench, "--images", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "trials.parquet"), store)
-	said["report"] = do("report", "--json", "-c", bench, store)
+	do("export", "-c", bench, "--images", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "trials.parquet"), db)
+	said["report"] = do("report", "--json", "-c", bench, db)
 
-	base, _ := opened(t, store)
+	base, _ := opened(t, db)
 	kinds := map[string]int{}
 	for todo := []string{"/"}; len(todo) > 0; todo = todo[1:] {
 		at := todo[0]
@@ -125,7 +125,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 			t.Errorf("no page leads to %s", kind)
 		}
 	}
-	st, err := sqlite.OpenReader(t.Context(), store)
+	st, err := store.OpenReader(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}

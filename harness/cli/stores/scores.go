@@ -20,7 +20,7 @@ import (
 	"assay/harness/sidescore"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // reports is the command export reports.
@@ -58,7 +58,7 @@ func (s streams) reports() *cli.Command {
 }
 
 // answers opens the store of bench.yaml with its plan.
-func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *sqlite.Store, error) {
+func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *store.Store, error) {
 	b, err := command.Load(c)
 	if err != nil {
 		return nil, nil, nil, err
@@ -67,7 +67,7 @@ func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *sqlite.Store, erro
 	if err != nil {
 		return nil, nil, nil, command.Usage("%w", err)
 	}
-	st, err := sqlite.OpenReader(c.Context, b.Config.Store)
+	st, err := store.OpenReader(c.Context, b.Config.Store)
 	return b, p, st, command.Environment(err)
 }
 

@@ -10,7 +10,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/results"
-	"assay/results/repair"
+	"assay/results/store"
 )
 
 // streams are those of the command line.
@@ -58,7 +58,7 @@ func Command(in command.Streams) *cli.Command {
 }
 
 func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error {
-	found, err := repair.Check(ctx, path)
+	found, err := store.Check(ctx, path)
 	if err != nil {
 		return command.Environment(err)
 	}
@@ -77,7 +77,7 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 }
 
 func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) error {
-	saved, err := repair.Salvage(ctx, from, to)
+	saved, err := store.Salvage(ctx, from, to)
 	if err != nil {
 		return command.Told{Err: command.Environment(err)}
 	}

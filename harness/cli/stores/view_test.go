@@ -28,7 +28,7 @@ import (
 	"assay/results"
 	"assay/results/index"
 	"assay/results/serve"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer"
 )
 
@@ -226,7 +226,7 @@ func twoHosts(t *testing.T) (dir string, again []results.Key) {
 			t.Fatal(err)
 		}
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "tour.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(dir, "tour.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestAnotherDigestIsNotShown(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(t.Context(), path)
+	st, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

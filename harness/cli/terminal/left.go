@@ -6,12 +6,12 @@ import (
 	"io"
 	"time"
 
-	"assay/results/repair"
+	"assay/results/store"
 	"assay/results/text"
 )
 
 // Left prints what can still be read of a damaged store.
-func Left(w io.Writer, path string, left repair.Left) {
+func Left(w io.Writer, path string, left store.Left) {
 	unknown := "unknown"
 	say := func(format string, args ...any) { fmt.Fprintln(w, text.VisibleLines(fmt.Sprintf(format, args...))) }
 	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {

@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/merge"
-	"assay/results/repair"
+	"assay/results/store"
 	"assay/results/text"
 )
 
 // Checked is what was found of a store, by line.
-func Checked(c repair.Checked) []string {
+func Checked(c store.Checked) []string {
 	sums := "every page has a checksum"
 	if !c.Checksums {
 		sums = "its pages have no checksums (it is of an older assay, or no store): a changed value is not told from a true one; assay store salvage makes a store that has them"
@@ -39,7 +38,7 @@ func Checked(c repair.Checked) []string {
 }
 
 // Saved is what was saved of a damaged store, by line.
-func Saved(saved repair.Saved) []string {
+func Saved(saved store.Saved) []string {
 	lines := []string{fmt.Sprintf("%-14s %9s %11s %8s", "table", "saved", "unreadable", "dropped")}
 	for _, t := range saved.Tables {
 		lines = append(lines, fmt.Sprintf("%-14s %9d %11d %8d", t.Name, t.Rows, t.Unreadable, t.Dropped))
@@ -57,14 +56,14 @@ func Lines(out io.Writer, lines []string) error {
 }
 
 // Merged is what a merge says.
-func Merged(m merge.Merged) []string {
+func Merged(m store.Merged) []string {
 	lines := []string{fmt.Sprintf("%9s %9s  %s", "trials", "judgments", "store")}
 	for _, s := range m.From {
 		lines = append(lines, fmt.Sprintf("%9d %9d  %s", s.Trials, s.Judgments, s.Path))
 	}
 	lines = append(lines, fmt.Sprintf("%9d %9d  %s, with %s", m.Trials, m.Judgments, m.To, results.Count(m.Sessions, "call of run", "calls of run")))
 	if m.Aside > 0 {
-		lines = append(lines, fmt.Sprintf("%d were not taken, and are kept as events of kind %s:", m.Aside, merge.SetAside))
+		lines = append(lines, fmt.Sprintf("%d were not taken, and are kept as events of kind %s:", m.Aside, store.SetAside))
 		for _, e := range m.Examples {
 			lines = append(lines, "  "+e)
 		}

@@ -19,9 +19,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"assay/harness/fleet"
-	"assay/results/file"
-	"assay/results/pagesum"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // scaled is an experiment of one model, of two trials an item.
@@ -170,7 +168,7 @@ func count(t testing.TB, path string) (n int) {
 
 func open(t testing.TB, path, mode string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", file.URI(path, pagesum.VFS(), mode))
+	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), mode))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +179,7 @@ func open(t testing.TB, path, mode string) *sql.DB {
 // keysOf are the trials of a store.
 func keysOf(t testing.TB, path string) (keys []string) {
 	t.Helper()
-	st, err := sqlite.OpenReader(t.Context(), path)
+	st, err := store.OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +222,7 @@ func edited(t testing.TB, template, query string) []byte {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db := open(t, path, pagesum.Writer)
+	db := open(t, path, store.Writer)
 	if _, err := db.Exec(query + "; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package pull brings what a fleet stored into one store.
 //
 // Slices are downloaded some ahead and added one after the other to the store, where it
-// is: results/merge decides what of two copies is taken. The store notes which it has, so
+// is: results/store decides what of two copies is taken. The store notes which it has, so
 // that a pull that was stopped goes on where it was, and one that is done again brings
 // what is new.
 package pull
@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"assay/harness/fleet"
-	"assay/results/merge"
+	"assay/results/store"
 )
 
 // Pulled is what was brought.
 type Pulled struct {
-	merge.Merged
+	store.Merged
 	Slices  int           `json:"slices"`  // that were stored
 	New     int           `json:"new"`     // that the store did not have
 	Missing []fleet.Count `json:"missing"` // that are not stored yet
@@ -85,7 +85,7 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 	if err != nil {
 		return p, 0, err
 	}
-	a, err := merge.Extend(ctx, out)
+	a, err := store.Extend(ctx, out)
 	if err != nil {
 		return p, 0, err
 	}

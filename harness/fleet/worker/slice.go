@@ -15,8 +15,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/merge"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // slice works on the slice of a job, and says whether this worker is fit for the next.
@@ -78,7 +77,7 @@ func (w *Worker) set(c *current) {
 }
 
 // open notes the store that is worked on, and what was, which is closed when it returns.
-func (w *Worker) open(st *sqlite.Store) {
+func (w *Worker) open(st *store.Store) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.at != nil {
@@ -290,7 +289,7 @@ func pack(ctx context.Context, path string) (packed []byte, err error) {
 	if err := remove(out); err != nil {
 		return nil, err
 	}
-	if _, err := merge.Stores(ctx, out, []string{path}, nil); err != nil {
+	if _, err := store.Stores(ctx, out, []string{path}, nil); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(out)

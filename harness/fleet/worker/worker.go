@@ -31,8 +31,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/merge"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Worker is one process that works on slices.
@@ -58,7 +57,7 @@ type Worker struct {
 // current is the slice under way.
 type current struct {
 	slice  fleet.Slice
-	store  *sqlite.Store // nil: it is not open
+	store  *store.Store // nil: it is not open
 	cancel context.CancelCauseFunc
 }
 
@@ -153,7 +152,7 @@ func (w *Worker) join(ctx context.Context) error {
 }
 
 // agrees says whether the store own could be joined with those of an experiment; what
-// differs is a *merge.DiffersError.
+// differs is a *store.DiffersError.
 func agrees(ctx context.Context, f *fleet.Fleet, experiment int64, own, dir string) error {
 	packed, err := f.Base(ctx, experiment)
 	if err != nil {
@@ -163,7 +162,7 @@ func agrees(ctx context.Context, f *fleet.Fleet, experiment int64, own, dir stri
 	if err := unpack(submitted, packed); err != nil {
 		return err
 	}
-	_, err = merge.Stores(ctx, filepath.Join(dir, "both.sqlite"), []string{submitted, own}, nil)
+	_, err = store.Stores(ctx, filepath.Join(dir, "both.sqlite"), []string{submitted, own}, nil)
 	return err
 }
 

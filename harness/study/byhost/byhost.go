@@ -21,7 +21,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cost"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Several says whether a model was timed on more than one machine, kind of GPU or driver, as
@@ -105,7 +105,7 @@ type timed struct {
 // Beside puts a table by host among a study's sections, and says of every row of a time, a
 // rate, an energy or money that pools over hosts what it pools over. Sections of a study
 // whose models each were timed on one machine alone stay as they are.
-func Beside(ctx context.Context, st *sqlite.Store, name string, sessions []results.Session, secs []results.Section, why study.NoDecode) ([]results.Section, error) {
+func Beside(ctx context.Context, st *store.Store, name string, sessions []results.Session, secs []results.Section, why study.NoDecode) ([]results.Section, error) {
 	b, err := cost.BasisOf(ctx, st, name, why)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func orUnknown(s, what string) string {
 }
 
 // read collects the models that were timed on several machines.
-func read(ctx context.Context, st *sqlite.Store, b *cost.Basis, sessions []results.Session) (out []*timed, err error) {
+func read(ctx context.Context, st *store.Store, b *cost.Basis, sessions []results.Session) (out []*timed, err error) {
 	clusters, err := score.Clusters(ctx, st, b.Study)
 	if err != nil {
 		return nil, err

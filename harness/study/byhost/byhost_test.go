@@ -13,7 +13,7 @@ import (
 
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -51,12 +51,12 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// store holds, in each session, a trial of model m for each latency, and one of model n in
+// hostStore holds, in each session, a trial of model m for each latency, and one of model n in
 // the first session alone. Energies are 100 W.
-func store(t *testing.T, sessions []results.Session, seconds [][]float64) (*sqlite.Store, []results.Session) {
+func hostStore(t *testing.T, sessions []results.Session, seconds [][]float64) (*store.Store, []results.Session) {
 	t.Helper()
 	ctx := context.Background()
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func sections() []results.Section {
 // A model that ran on two hosts has a row for each, of that host's trials alone, and no
 // table pools over them silently; one that ran on one host is as it was.
 func TestHostsAreKeptApart(t *testing.T) {
-	st, sessions := store(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
+	st, sessions := hostStore(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
 	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 
 // TestWhatDependsOnTheMachineIsMarked: times, energies, rates, prices; no shares and counts.
 func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
-	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
+	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
 	for unit, want := range map[string]bool{"s": true, "ms": true, "h": true, "J": true, "W": true, "kWh": true, "tokens/s": true, "steps/J": true, "EUR": true, "%": false, "": false, "tokens": false, "1": false} {
 		tables := []results.Table{{Name: "x", Columns: []results.Column{study.TextColumn("model", "Model"), {Name: "v", Unit: unit}}, Rows: [][]results.Cell{{study.Text("m"), study.Value(&results.Estimate{})}}}}
 		secs, err := Beside(t.Context(), st, "cot", sessions, []results.Section{{Name: "x", Tables: tables}}, nil)
@@ -203,7 +203,7 @@ func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
 
 // Equal machines are no reason to distrust; the rows still say that there are two.
 func TestEqualHostsAreNoWarning(t *testing.T) {
-	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
+	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
 	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || len(secs[0].Warnings) != 0 || len(secs[1].Tables) != 3 {
 		t.Errorf("%+v, %v", secs, err)
@@ -211,7 +211,7 @@ func TestEqualHostsAreNoWarning(t *testing.T) {
 }
 
 func TestOneHostChangesNothing(t *testing.T) {
-	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
+	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
 	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || !reflect.DeepEqual(secs, sections()) {
 		t.Errorf("%+v, %v", secs, err)
@@ -249,7 +249,7 @@ func TestMachines(t *testing.T) {
 
 // Arms stand in the order of the study's own tables, not by name.
 func TestArmsStandAsInOtherTables(t *testing.T) {
-	st, sessions := store(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
+	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
 	tr := results.Trial{Key: results.Key{Study: "cot", Model: "m", Item: "item000", Arm: "after", Condition: "baseline"}, Inputs: "in",
 		Attempts: []results.Attempt{{Started: time.Unix(2, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}}}
 	if err := st.PutTrial(t.Context(), tr); err != nil {

@@ -22,7 +22,7 @@ import (
 	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Basis is what a study's tables rest on besides trials.
@@ -92,7 +92,7 @@ func (b *Basis) Names(arms []string) []string {
 }
 
 // BasisOf reads it from the store.
-func BasisOf(ctx context.Context, st *sqlite.Store, name string, why study.NoDecode) (Basis, error) {
+func BasisOf(ctx context.Context, st *store.Store, name string, why study.NoDecode) (Basis, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Basis{}, err

@@ -8,7 +8,7 @@ import (
 
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -26,7 +26,7 @@ func ReadHeadline(accounts []*study.Account, table string, row ...string) []resu
 
 // WithUnread adds a table to the section of what was left out: the first answers that could
 // not be read, of as many models and arms as can be. Without any it adds none.
-func (b *Basis) WithUnread(ctx context.Context, st *sqlite.Store, accounts []*study.Account, list []results.Section) ([]results.Section, error) {
+func (b *Basis) WithUnread(ctx context.Context, st *store.Store, accounts []*study.Account, list []results.Section) ([]results.Section, error) {
 	t := results.Table{Name: b.Study + "-unread", Title: "Answers that could not be read",
 		Notes: []string{"The first " + strconv.Itoa(unreadShown) + ", of as many models and arms as can be. They count as wrong. assay view finds all of them: no_answer is 1."},
 		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"), study.TextColumn("item", "Item"),

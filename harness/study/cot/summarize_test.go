@@ -20,22 +20,22 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cot/steps"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 	"assay/timing"
 )
 
 // bench is a store under construction.
 type bench struct {
 	t     testing.TB
-	store *sqlite.Store
+	store *store.Store
 	cot   study.Study
 	cases atomic.Int64
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

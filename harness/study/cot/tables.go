@@ -14,8 +14,8 @@ import (
 	"assay/harness/study/cost"
 	"assay/harness/study/cot/steps"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // Names of tables.
@@ -41,7 +41,7 @@ type run struct {
 
 // summarize computes the study's tables. Values of a column stand in its unit:
 // a percentage is 0..100, a time is in seconds.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
 	basis, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err

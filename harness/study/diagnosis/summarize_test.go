@@ -21,8 +21,8 @@ import (
 	"assay/harness/study/diagnosis/step"
 	"assay/harness/study/diagnosis/writing"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/timing"
 )
@@ -30,7 +30,7 @@ import (
 // bench is a store under construction, of one model, and of one judge of everything.
 type bench struct {
 	t     *testing.T
-	st    *sqlite.Store
+	st    *store.Store
 	cases int
 
 	tokens int // that the server counts of prompts; 0: it does not
@@ -46,7 +46,7 @@ func judges() map[string][]string {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	b := &bench{t: t, st: st}
 	b.must(err)
 	t.Cleanup(func() { st.Close() })

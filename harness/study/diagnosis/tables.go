@@ -18,8 +18,8 @@ import (
 	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // Names of leaves that are not called as their score, and the strata.
@@ -38,7 +38,7 @@ const (
 
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
 	b, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // run is everything that the sections rest on.
@@ -28,7 +28,7 @@ type run struct {
 }
 
 // summarize computes the study's tables.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
 	basis, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err

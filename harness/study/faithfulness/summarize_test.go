@@ -22,13 +22,13 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report/findings"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // bench is a store under construction.
 type bench struct {
 	t     testing.TB
-	store *sqlite.Store
+	store *store.Store
 	study study.Study
 	items []dataset.Item
 	cases int
@@ -38,7 +38,7 @@ type bench struct {
 // the answers that targetsOf draws.
 func newBench(t testing.TB, items int, c study.Choice) *bench {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

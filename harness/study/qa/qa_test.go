@@ -19,7 +19,7 @@ import (
 	"assay/harness/study/accuracy"
 	"assay/results"
 	best "assay/results/report/findings"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -115,17 +115,17 @@ func judges() map[string][]string { return map[string][]string{accuracy.Name: {"
 
 // answers puts the answers of items a, b, ... in an arm: r right, w wrong, n none, f a
 // failure, d right by one judge and wrong by another.
-func answers(t *testing.T, st *sqlite.Store, arm string, repeat int, letters string) {
+func answers(t *testing.T, st *store.Store, arm string, repeat int, letters string) {
 	t.Helper()
 	answersUnder(t, st, "baseline", arm, repeat, letters)
 }
 
-func answersUnder(t *testing.T, st *sqlite.Store, condition, arm string, repeat int, letters string) {
+func answersUnder(t *testing.T, st *store.Store, condition, arm string, repeat int, letters string) {
 	t.Helper()
 	answersOf(t, st, "m", condition, arm, repeat, letters)
 }
 
-func answersOf(t *testing.T, st *sqlite.Store, model, condition, arm string, repeat int, letters string) {
+func answersOf(t *testing.T, st *store.Store, model, condition, arm string, repeat int, letters string) {
 	t.Helper()
 	for i, l := range letters {
 		k := results.Key{Study: Name, Model: model, Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
@@ -152,7 +152,7 @@ func answersOf(t *testing.T, st *sqlite.Store, model, condition, arm string, rep
 // Every item that was asked again is in n or among what is left out, also where its judges
 // are always divided, or it never has an answer.
 func TestRepeatsCountEveryItem(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
 	two := map[string][]string{accuracy.Name: {"rules", "other"}}
@@ -194,7 +194,7 @@ func must(t *testing.T, err error) {
 // TestTables: accuracy, types, tasks, what another arm changes and repeats, worked out
 // by hand.
 func TestTables(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
@@ -257,7 +257,7 @@ func TestTables(t *testing.T) {
 
 // TestUnreadIsTold: what could not be read is the first thing to distrust, and three answers show it.
 func TestUnreadIsTold(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
@@ -299,7 +299,7 @@ func TestUnreadIsTold(t *testing.T) {
 // TestTablesOfExamples: an arm after examples is a row of its own, compared with itself
 // without, and with the other arm after as many.
 func TestTablesOfExamples(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
@@ -353,7 +353,7 @@ func TestTablesOfExamples(t *testing.T) {
 // is the better one though their intervals overlap; of questions that share an image ten are one.
 func TestWhichModelIsBestIsPaired(t *testing.T) {
 	for _, shared := range []bool{false, true} {
-		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		must(t, err)
 		defer st.Close()
 		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
@@ -403,7 +403,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 // is clearly the best: no test tells so few apart.
 func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
 	for n := 1; n <= 4; n++ {
-		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		must(t, err)
 		defer st.Close()
 		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))

@@ -13,8 +13,8 @@ import (
 	"assay/harness/study/cohort"
 	"assay/harness/study/cost"
 	"assay/results"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 )
 
 // Names of tables.
@@ -36,7 +36,7 @@ const (
 
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100, a time is in seconds.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
 	b, err := cost.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err

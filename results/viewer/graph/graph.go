@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -52,7 +52,7 @@ func ms(d time.Duration) string {
 }
 
 // Timelines are the requests of an attempt.
-func Timelines(ctx context.Context, st *sqlite.Store, a results.Attempt) ([]*Timeline, error) {
+func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*Timeline, error) {
 	var out []*Timeline
 	for i, t := range a.Turns {
 		line := &Timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
@@ -124,7 +124,7 @@ func (l *Timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 }
 
 // drew is the power of the session's GPUs while a request was on the wire.
-func drew(ctx context.Context, st *sqlite.Store, session int64, from, to time.Duration) ([]*Curve, error) {
+func drew(ctx context.Context, st *store.Store, session int64, from, to time.Duration) ([]*Curve, error) {
 	own, err := st.Sessions(ctx, session)
 	if err != nil || len(own) == 0 {
 		return nil, err

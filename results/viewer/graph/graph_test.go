@@ -11,7 +11,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer/graph"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -21,7 +21,7 @@ import (
 // after 3.5 s and the stream's after 4 s. A GPU draws 100 W, from the middle on 250 W.
 func TestARequestByHand(t *testing.T) {
 	ctx := t.Context()
-	st, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

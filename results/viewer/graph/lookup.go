@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/file"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing/telemetry"
 )
 
@@ -21,9 +20,9 @@ type Arrival struct {
 }
 
 // Recent are the last attempts at trials, newest first; Trials is not set.
-func Recent(ctx context.Context, st *sqlite.Store, most int) ([]Arrival, error) {
+func Recent(ctx context.Context, st *store.Store, most int) ([]Arrival, error) {
 	var out []Arrival
-	for a, err := range file.Query(ctx, st.File(), "reading the latest trials", "SELECT coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial IS NOT NULL ORDER BY trial DESC, n DESC LIMIT ?",
+	for a, err := range store.Query(ctx, st.File(), "reading the latest trials", "SELECT coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial IS NOT NULL ORDER BY trial DESC, n DESC LIMIT ?",
 		[]any{most}, func(row func(...any) error) (a Arrival, err error) {
 			var at int64
 			err = row(&at, &a.Failed)
@@ -70,7 +69,7 @@ func Ordered(all []Arrival) bool {
 // Course is when trials were begun, at some points of the whole run, in the order in
 // which they were first stored; none of a store in which that is another order than that of
 // time.
-func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error) {
+func Course(ctx context.Context, st *store.Store, points int) ([]Arrival, error) {
 	var top int
 	if _, err := st.File().One(ctx, "reading the latest trials", "SELECT coalesce(max(trial), 0) FROM attempt WHERE trial IS NOT NULL", nil, &top); err != nil || top == 0 {
 		return nil, err
@@ -102,9 +101,9 @@ func Course(ctx context.Context, st *sqlite.Store, points int) ([]Arrival, error
 
 // Samples are those of a session's nth device from one time to another, on the
 // session's clock, and at most that many of them, evenly.
-func Samples(ctx context.Context, st *sqlite.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
+func Samples(ctx context.Context, st *store.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
 	var out []telemetry.Sample
-	for c, err := range file.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ?1 AND device = ?2
+	for c, err := range store.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ?1 AND device = ?2
 		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_bundle WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,
 		[]any{session, device, int64(from), int64(to)}, func(row func(...any) error) (c results.SampleBundle, err error) {
 			return c, row(&c.From, &c.To, &c.N, &c.Bytes)
@@ -133,7 +132,7 @@ func Samples(ctx context.Context, st *sqlite.Store, session int64, device int, f
 }
 
 // End is the last time at which a session's nth device was looked at; false: it was not.
-func End(ctx context.Context, st *sqlite.Store, session int64, device int) (time.Duration, bool, error) {
+func End(ctx context.Context, st *store.Store, session int64, device int) (time.Duration, bool, error) {
 	var to *int64
 	_, err := st.File().One(ctx, "reading samples", "SELECT to_ns FROM sample_bundle WHERE session = ? AND device = ? ORDER BY from_ns DESC LIMIT 1", []any{session, device}, &to)
 	if err != nil || to == nil {
@@ -143,7 +142,7 @@ func End(ctx context.Context, st *sqlite.Store, session int64, device int) (time
 }
 
 // Hardware is what a model ran on in a session; nothing is known of session 0.
-func Hardware(ctx context.Context, st *sqlite.Store, session int64, model string) (results.Hardware, error) {
+func Hardware(ctx context.Context, st *store.Store, session int64, model string) (results.Hardware, error) {
 	if session == 0 {
 		return results.Hardware{}, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/viewer/graph"
 )
 
@@ -27,7 +27,7 @@ func TestCourseIsOfStoresInOrder(t *testing.T) {
 		{"by names", func(i int) int { return i * 17 % n }, false},
 		{"two machines, one after the other", func(i int) int { return i / 2 * 2 % 20 * 2 }, false},
 	} {
-		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 		if err != nil {
 			t.Fatal(err)
 		}

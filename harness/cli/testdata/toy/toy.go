@@ -16,7 +16,7 @@ import (
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // Name of the study in bench.yaml and in keys.
@@ -84,7 +84,7 @@ func scores() score.Rules {
 }
 
 // summarize has one table of one metric, by model.
-func summarize(ctx context.Context, st *sqlite.Store, judges map[string][]string, _ study.NoDecode) ([]results.Section, error) {
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, _ study.NoDecode) ([]results.Section, error) {
 	run, err := metric.Compute(ctx, st, metric.Design{
 		Rules:  scores(),
 		Cells:  []string{"arm"},

@@ -18,7 +18,7 @@ import (
 	"assay/harness/study/cot"
 	"assay/results"
 	"assay/results/report"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -50,7 +50,7 @@ func BenchmarkPipeline(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		st, err := sqlite.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
+		st, err := store.Open(ctx, filepath.Join(in.dir, "bench.sqlite"))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func BenchmarkFiveHundred(b *testing.B) {
 	var ran, judged time.Duration
 	worked, known := cpu()
 	for i := 0; b.Loop(); i++ {
-		st, err := sqlite.Open(ctx, filepath.Join(in.dir, strconv.Itoa(i)+".sqlite"))
+		st, err := store.Open(ctx, filepath.Join(in.dir, strconv.Itoa(i)+".sqlite"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -267,7 +267,7 @@ func simulate(ctx context.Context, path string, seed, number uint64, list []targ
 }
 
 // power draws what one GPU took for each answer and stores it.
-func power(ctx context.Context, st *sqlite.Store, ses results.Session, r *rand.Rand) error {
+func power(ctx context.Context, st *store.Store, ses results.Session, r *rand.Rand) error {
 	type flown struct {
 		trial int64
 		key   results.Key
@@ -418,7 +418,7 @@ func (d *drawn) steps(k kind, gold int, walks []walk) {
 const atOnce = 128
 
 // put stores what was drawn.
-func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
+func (d *drawn) put(ctx context.Context, st *store.Store) error {
 	if err := together(len(d.trials), atOnce, func(i int) error { return st.PutTrial(ctx, d.trials[i]) }); err != nil {
 		return err
 	}
@@ -446,7 +446,7 @@ func (d *drawn) put(ctx context.Context, st *sqlite.Store) error {
 // scored stores what was drawn, and the power drawn from watts where that is not
 // nil, and finds the targets' estimates.
 func (d *drawn) scored(ctx context.Context, path string, man results.Manifest, s study.Study, asked map[string][]string, list []target, watts *rand.Rand) (found []*results.Estimate, err error) {
-	st, err := sqlite.Open(ctx, path)
+	st, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

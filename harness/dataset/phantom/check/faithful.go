@@ -19,7 +19,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/timing"
 )
@@ -52,8 +52,8 @@ func (in *instrument) asked(c study.Choice, set *dataset.Dataset) (*instrument, 
 }
 
 // opened is a store for the instrument's study.
-func (in *instrument) opened(ctx context.Context, name string) (*sqlite.Store, error) {
-	st, err := sqlite.Open(ctx, filepath.Join(in.dir, name+".sqlite"))
+func (in *instrument) opened(ctx context.Context, name string) (*store.Store, error) {
+	st, err := store.Open(ctx, filepath.Join(in.dir, name+".sqlite"))
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ type books []answered
 
 // known joins the ledger to the store by what was sent: the ledger itself knows
 // nothing of conditions.
-func (in *instrument) known(ctx context.Context, st *sqlite.Store, models []model) ([]books, error) {
+func (in *instrument) known(ctx context.Context, st *store.Store, models []model) ([]books, error) {
 	if _, err := in.ledger.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -229,7 +229,7 @@ func quickModels(names ...string) ([]model, error) {
 }
 
 // run answers every question by every model and stores the trials.
-func (in *instrument) run(ctx context.Context, st *sqlite.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
+func (in *instrument) run(ctx context.Context, st *store.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
 	arms := in.arms
 	if arms == nil {
 		for _, a := range in.study.Arms {
@@ -273,7 +273,7 @@ func (in *instrument) run(ctx context.Context, st *sqlite.Store, models []model,
 }
 
 // judges asks phantom judges about every answer; of says which.
-func (in *instrument) judges(ctx context.Context, st *sqlite.Store, of func(results.Key) []string) error {
+func (in *instrument) judges(ctx context.Context, st *store.Store, of func(results.Key) []string) error {
 	slots := map[string]judge.Slot{}
 	for i, j := range phantom.Judges() {
 		be, err := in.backend(phantom.Options{Protocol: protocol(i)})
@@ -288,7 +288,7 @@ func (in *instrument) judges(ctx context.Context, st *sqlite.Store, of func(resu
 }
 
 // tasks is what judges are asked about every answer; judges says by whom.
-func (in *instrument) tasks(ctx context.Context, st *sqlite.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
+func (in *instrument) tasks(ctx context.Context, st *store.Store, judges func(results.Key) []string) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		items := map[string]dataset.Item{}
 		for _, it := range in.set.Items {
@@ -346,7 +346,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 	return append(rows, sampled...), nil
 }
 
-func summarize(ctx context.Context, s study.Study, st *sqlite.Store, rubrics []string, judges ...string) ([]results.Section, error) {
+func summarize(ctx context.Context, s study.Study, st *store.Store, rubrics []string, judges ...string) ([]results.Section, error) {
 	asked := map[string][]string{}
 	for _, r := range rubrics {
 		asked[r] = judges
@@ -404,7 +404,7 @@ func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column
 }
 
 // exact puts the perfect judge's scores beside the ledger's.
-func (in *instrument) exact(ctx context.Context, st *sqlite.Store, secs []results.Section, models []model) ([]Row, error) {
+func (in *instrument) exact(ctx context.Context, st *store.Store, secs []results.Section, models []model) ([]Row, error) {
 	r := rowsOf{secs: secs}
 	for _, m := range models {
 		l, err := in.truths(m)

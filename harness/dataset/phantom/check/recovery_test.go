@@ -28,7 +28,7 @@ import (
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 )
 
 // caseArgs is what casesOf works on.
@@ -280,7 +280,7 @@ type answerTo struct {
 }
 
 // said joins the ledger to the store by what was sent: the ledger knows nothing of conditions.
-func said(ctx context.Context, ledger *os.File, st *sqlite.Store) (map[answerTo]string, error) {
+func said(ctx context.Context, ledger *os.File, st *store.Store) (map[answerTo]string, error) {
 	if _, err := ledger.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}

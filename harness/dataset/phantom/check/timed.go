@@ -8,8 +8,8 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/runner"
 	"assay/harness/study/cot"
-	"assay/results/sqlite"
 	"assay/results/stats"
+	"assay/results/store"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -65,7 +65,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 // span is a time found and the time that it has to be, in seconds.
 type span struct{ found, due []float64 }
 
-func compare(ctx context.Context, st *sqlite.Store, p phantom.Profile, meter *timing.Meter, gpu *phantom.GPU, clock timing.Clock) ([]Row, error) {
+func compare(ctx context.Context, st *store.Store, p phantom.Profile, meter *timing.Meter, gpu *phantom.GPU, clock timing.Clock) ([]Row, error) {
 	first, whole := span{}, map[string]*span{}
 	var windows []timing.Window
 	var drawn timing.Millijoules

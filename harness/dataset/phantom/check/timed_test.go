@@ -9,14 +9,14 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/study/cot"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/timing"
 )
 
 // TestABusyMachineIsNoFault: an answer whose chunks were all read at once says nothing of when
 // the first one came. The check ended there, with "has no time", on a busy machine.
 func TestABusyMachineIsNoFault(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
-	"assay/results/sqlite"
+	"assay/results/store"
 	"assay/results/text"
 )
 
@@ -33,7 +33,7 @@ type question struct {
 type posed struct{ question, gold int32 }
 
 // QuestionsOf reads them from a store; items of an older assay have none.
-func QuestionsOf(ctx context.Context, st *sqlite.Store) (*Questions, error) {
+func QuestionsOf(ctx context.Context, st *store.Store) (*Questions, error) {
 	q := &Questions{of: map[string]posed{}}
 	at := map[string]int{}
 	for it, err := range st.Items(ctx, scoring.Study) {

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package pagesum
-
-// Where there is no flock, a file is locked by its name alone.
-func lock(uintptr) bool    { return true }
-func unlock(uintptr)       {}
-func links(uintptr) uint64 { return 1 }
