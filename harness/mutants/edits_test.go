@@ -201,7 +201,7 @@ func scorers() []suite {
 		{dir: "harness/metric", tests: "TestMetricsAreThoseOfTheirTrials", mutants: []mutant{
 			{"items that share an image are drawn apart", "harness/score Clusters", `facts.Picture != ""`, "false"},
 		}},
-		{dir: "results/report/findings", mutants: []mutant{
+		{dir: "results/report", mutants: []mutant{
 			{"who leads by no test is clearly the best", "leads", "p.clear() && !stats.Same(d, 0)", "!stats.Same(d, 0)"},
 			{"a difference of rounding leads", "leads", "!stats.Same(d, 0)", "d != 0"},
 			{"p of the level itself is not clear", "pair.clear", "p.holm <= results.Sure", "p.holm < results.Sure"},

@@ -23,7 +23,7 @@ import (
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/report/findings"
+	"assay/results/report"
 	"assay/results/stats"
 	"assay/results/store"
 )
@@ -293,7 +293,7 @@ func TestUnreadAnswersAreDistrustedFirst(t *testing.T) {
 	for _, of := range compared() {
 		rapid.Check(t, func(t *rapid.T) {
 			secs := drawStore(t, dir, of, "unread")
-			first, _ := findings.Distrust(secs, results.Run{})
+			first, _ := report.Distrust(secs, results.Run{})
 			if len(first) == 0 || !regexp.MustCompile(`^m, arm .*: (\d+) of (\d+) answers could not be read as an answer to the question; they count as wrong\.$`).MatchString(first[0].Text) {
 				t.Fatalf("%s: %v", of.study, first)
 			}

@@ -13,9 +13,6 @@ import (
 	"unicode/utf8"
 
 	"assay/results"
-	"assay/results/report/figure"
-	"assay/results/report/findings"
-	"assay/results/report/methods"
 	"assay/results/text"
 )
 
@@ -29,7 +26,7 @@ type htmlPage struct {
 	Style                                          template.CSS
 	Answer                                         *htmlAnswer // nil: no study has one
 	Findings                                       []htmlFindings
-	Distrust, Besides                              []findings.Finding // what may turn a conclusion around, and all else
+	Distrust, Besides                              []Finding // what may turn a conclusion around, and all else
 	Parts                                          []htmlPart
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
@@ -81,16 +78,16 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		Style:    template.CSS(css),
 		Examples: htmlExamples(m),
 	}
-	data.Distrust, data.Besides = findings.Distrust(sections, m.Run)
+	data.Distrust, data.Besides = Distrust(sections, m.Run)
 	if m.Synthetic() {
 		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
 	}
 	if s := m.Unfinished(); s != "" {
 		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
 	}
-	answer := findings.Main(sections)
+	answer := Main(sections)
 	if answer != nil {
-		sections = findings.Below(sections)
+		sections = Below(sections)
 	}
 	data.Findings = htmlFound(sections)
 	for i, s := range sections {
@@ -113,7 +110,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		data.Answer.Others = len(all) - len(data.Answer.Worst)
 	}
 	// What was run is no result.
-	if data.Methods, err = newHTMLSection(methods.Section(m.Run, true, sections...), Meta{}); err != nil {
+	if data.Methods, err = newHTMLSection(Section(m.Run, true, sections...), Meta{}); err != nil {
 		return err
 	}
 	return page.Execute(w, data)
@@ -124,12 +121,12 @@ const mostWorst = 3
 
 // htmlAnswer is what the page begins with.
 type htmlAnswer struct {
-	Says   []findings.Finding
-	Groups []findings.HeadlineGroup
+	Says   []Finding
+	Groups []HeadlineGroup
 	Table  htmlTable
 	Whole  []htmlTable
 	Figure *htmlFigure // nil: nothing to draw
-	Worst  []findings.Finding
+	Worst  []Finding
 	Others int // reasons for distrust that stand below
 }
 
@@ -139,13 +136,13 @@ const longInterval = 15
 // perThousand is said once of all columns.
 const perThousand = " per 1,000 answers"
 
-func newHTMLAnswer(a findings.Answer, m Meta) (*htmlAnswer, error) {
+func newHTMLAnswer(a Answer, m Meta) (*htmlAnswer, error) {
 	out := &htmlAnswer{}
 	for _, s := range a.Says {
-		out.Says = append(out.Says, findings.Finding{Text: s})
+		out.Says = append(out.Says, Finding{Text: s})
 	}
 	for _, g := range a.Groups {
-		out.Groups = append(out.Groups, findings.HeadlineGroup{Title: visible(g.Title), Columns: g.Columns})
+		out.Groups = append(out.Groups, HeadlineGroup{Title: visible(g.Title), Columns: g.Columns})
 	}
 	g := gridOf(a.Table, m, false)
 	t := htmlTable{Name: a.Table.Name, Title: visible(a.Table.Title), Synthetic: m.Synthetic(), Feet: g.feet, Notes: g.notes}
@@ -201,7 +198,7 @@ func newHTMLAnswer(a findings.Answer, m Meta) (*htmlAnswer, error) {
 // say: its first one sums it up.
 type htmlFindings struct {
 	Title      string
-	List, Also []findings.Finding
+	List, Also []Finding
 }
 
 func htmlFound(sections []results.Section) []htmlFindings {
@@ -216,7 +213,7 @@ func htmlFound(sections []results.Section) []htmlFindings {
 		if later {
 			to = &g.Also
 		}
-		*to = append(*to, findings.Of(sections[i:i+1])...)
+		*to = append(*to, FindingsOf(sections[i:i+1])...)
 	}
 	return slices.DeleteFunc(out, func(g htmlFindings) bool { return len(g.List)+len(g.Also) == 0 })
 }
@@ -271,15 +268,15 @@ type htmlFigure struct {
 func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 	f = visibleFigure(f)
 	out := htmlFigure{Name: f.Name, Title: f.Title, Alt: f.Alt, Words: figureWords(f), Synthetic: m.Synthetic()}
-	if figure.Empty(f) {
+	if Empty(f) {
 		return out, nil
 	}
 	for _, d := range []struct {
 		width float64
 		to    *template.HTML
-	}{{figure.Wide, &out.Wide}, {figure.Narrow, &out.Narrow}} {
+	}{{Wide, &out.Wide}, {Narrow, &out.Narrow}} {
 		var b bytes.Buffer
-		if err := figure.SVG(&b, f, figure.Look{Width: d.width, Page: true}); err != nil {
+		if err := SVG(&b, f, FigureLook{Width: d.width, Page: true}); err != nil {
 			return out, fmt.Errorf("drawing figure %s: %w", f.Name, err)
 		}
 		*d.to = template.HTML(b.String()) // ours: its texts are escaped
@@ -290,12 +287,12 @@ func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 // figureWords is what is said below a figure.
 func figureWords(f results.Figure) []string {
 	var out []string
-	for _, s := range append([]string{f.Caption, figure.Reading(f)}, f.Notes...) {
+	for _, s := range append([]string{f.Caption, Reading(f)}, f.Notes...) {
 		if s != "" {
 			out = append(out, s)
 		}
 	}
-	if missing, all := figure.Missing(f); figure.Empty(f) {
+	if missing, all := Missing(f); Empty(f) {
 		out = append(out, "There is nothing to draw; the tables say why.")
 	} else if missing > 0 {
 		out = append(out, fmt.Sprintf("%d of %d values do not exist and are not drawn; the tables say why.", missing, all))

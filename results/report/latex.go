@@ -8,9 +8,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/findings"
-	"assay/results/report/latex"
-	"assay/results/report/methods"
 )
 
 // LaTeX writes a table to paste into a paper, with booktabs rules, a caption and the
@@ -19,7 +16,7 @@ import (
 func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	g := newGrid(t, m)
-	out := latex.Table{Name: t.Name, Caption: strings.TrimPrefix(g.title, mark), Feet: g.feet, Notes: g.notes}
+	out := LaTeXTable{Name: t.Name, Caption: strings.TrimPrefix(g.title, mark), Feet: g.feet, Notes: g.notes}
 	if m.Synthetic() {
 		out.Marked = strings.TrimSuffix(mark, " · ")
 	}
@@ -31,7 +28,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 		n = g.leads() - 1
 	}
 	for j, c := range g.cols {
-		out.Columns = append(out.Columns, latex.Column{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
+		out.Columns = append(out.Columns, LaTeXColumn{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
 		of := j
 		if n >= 0 && j > n {
 			of--
@@ -41,7 +38,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 				out.Rows = append(out.Rows, nil)
 			}
 			c := g.rows[i][j]
-			out.Rows[i] = append(out.Rows[i], latex.Cell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: j != n && t.Rows[i][of].Estimate != nil && t.Rows[i][of].Estimate.Best})
+			out.Rows[i] = append(out.Rows[i], LaTeXCell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: j != n && t.Rows[i][of].Estimate != nil && t.Rows[i][of].Estimate.Best})
 		}
 	}
 	for j := range out.Columns { // one n of a whole column stands above it
@@ -67,13 +64,13 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 			}
 		}
 	}
-	return latex.Write(w, out)
+	return WriteLaTeX(w, out)
 }
 
 // Tables are those of sections, behind what the report begins with.
 func Tables(sections []results.Section) []results.Table {
 	var out []results.Table
-	if a := findings.Main(sections); a != nil {
+	if a := Main(sections); a != nil {
 		out = append(out, a.Table)
 	}
 	for _, s := range sections {
@@ -119,11 +116,11 @@ func Columns(t results.Table, names []string) (results.Table, error) {
 // LaTeXMethods writes the methods as paragraphs.
 func LaTeXMethods(w io.Writer, m Meta, sections ...results.Section) error {
 	var b strings.Builder
-	for i, par := range methods.Paragraphs(m.Run, sections...) {
+	for i, par := range Paragraphs(m.Run, sections...) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(latex.Escape(par) + "\n")
+		b.WriteString(EscapeLaTeX(par) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

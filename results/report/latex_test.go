@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/results"
-	"assay/results/report/methods"
 )
 
 // commands are the only ones that a table may use, with how many arguments in
@@ -161,7 +160,7 @@ func checkLaTeX(src string) error {
 func TestLaTeXIsValid(t *testing.T) {
 	for _, synthetic := range []bool{true, false} {
 		sections, m := fixture(synthetic)
-		for _, s := range append(sections, methods.Section(m.Run, true)) {
+		for _, s := range append(sections, Section(m.Run, true)) {
 			for _, table := range s.Tables {
 				var b bytes.Buffer
 				if err := LaTeX(&b, table, m); err != nil {

@@ -10,16 +10,14 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/findings"
-	"assay/results/report/methods"
 )
 
-// CSV writes a table. A row is one estimate: the row's texts, then the columns
+// WriteCSV writes a table. A row is one estimate: the row's texts, then the columns
 // quantity, unit, value, low, high, n, n_undefined, n_invalid, why, unfinished and
 // synthetic. What is undefined is empty, with a reason. A table without estimates has its
 // texts, unfinished and synthetic. Arms or conditions that are levels of a sweep stand in three
 // columns: their own, parameter and level.
-func CSV(w io.Writer, t results.Table, m Meta) error {
+func WriteCSV(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	estimates := false
 	var texts []int
@@ -86,7 +84,7 @@ func formulaless(s string) string {
 	return s
 }
 
-func wordsOf(found []findings.Finding) []string {
+func wordsOf(found []Finding) []string {
 	out := []string{}
 	for _, f := range found {
 		out = append(out, f.Text)
@@ -161,11 +159,11 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Manifest  results.Manifest `json:"manifest"`
 		Findings  []string         `json:"findings"`
 		Distrust  []string         `json:"distrust"`
-		Headline  *findings.Answer `json:"headline"` // null: no study declares one
+		Headline  *Answer          `json:"headline"` // null: no study declares one
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findings.Of(sections)), wordsOf(slices.Concat(findings.Distrust(sections, m.Run))), findings.Main(sections), []section{}, m.Examples, methods.Paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(FindingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), Main(sections), []section{}, m.Examples, Paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

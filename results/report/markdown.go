@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/figure"
-	"assay/results/report/findings"
-	"assay/results/report/methods"
 )
 
 // Markdown prints the report in GitHub's Markdown. Its figures are those that
@@ -20,7 +17,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.banner(); s != "" {
 		fmt.Fprintf(&b, "> **%s**\n\n", escape(s))
 	}
-	list := func(title string, found []findings.Finding) {
+	list := func(title string, found []Finding) {
 		if len(found) == 0 {
 			return
 		}
@@ -30,7 +27,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		}
 		b.WriteString("\n")
 	}
-	if a := findings.Main(sections); a != nil {
+	if a := Main(sections); a != nil {
 		fmt.Fprintf(&b, "## %s\n\n", escape(visible(a.Table.Title)))
 		for _, s := range a.Says {
 			fmt.Fprintf(&b, "- %s\n", begin(escape(s)))
@@ -42,10 +39,10 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 			fmt.Fprintf(&b, "\n![%s](figures/%s.svg)\n", escape(visible(a.Figure.Alt)), a.Figure.Name)
 		}
 		b.WriteString("\n")
-		sections = findings.Below(sections)
+		sections = Below(sections)
 	}
-	list("Findings", findings.Of(sections))
-	first, rest := findings.Distrust(sections, m.Run)
+	list("Findings", FindingsOf(sections))
+	first, rest := Distrust(sections, m.Run)
 	list("What to distrust, and why", first)
 	list("What else to know", rest)
 	fmt.Fprintf(&b, "%s\n", escape(reading))
@@ -57,7 +54,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		markdownSection(&b, heading, s, m)
 	}
 	markdownExamples(&b, m)
-	markdownSection(&b, "##", methods.Section(m.Run, true, sections...), Meta{}) // what was run is no result
+	markdownSection(&b, "##", Section(m.Run, true, sections...), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -72,7 +69,7 @@ func markdownSection(b *strings.Builder, heading string, s results.Section, m Me
 	for _, f := range s.Figures {
 		f = visibleFigure(f)
 		fmt.Fprintf(b, "\n**%s**\n", escape(m.caption(f.Title)))
-		if !figure.Empty(f) {
+		if !Empty(f) {
 			fmt.Fprintf(b, "\n![%s](figures/%s.svg)\n", escape(f.Alt), f.Name)
 		}
 		if words := figureWords(f); len(words) > 0 {

@@ -2,16 +2,18 @@
 //
 //  1. A grid is made of each table: estimates become "value [low, high]" with n,
 //     what is undefined becomes a dash with a footnote that says why.
-//  2. What to distrust is gathered from the studies' warnings, the tables and the
-//     manifest; the methods are written from the manifest.
-//  3. Terminal, Markdown, HTML and LaTeX print grids for people; CSV and JSON hand
-//     the same tables to programs, in full precision. Package figure draws.
+//  2. What a report says first, and what to distrust of it, is gathered from the studies'
+//     main results, their warnings and the manifest (findings.go, headline.go); the methods
+//     are written from the manifest (methods.go).
+//  3. Terminal, Markdown, HTML and LaTeX (latex.go) print grids for people; CSV and JSON
+//     hand the same tables to programs, in full precision. figure.go draws, in one quiet
+//     style, the same figure to SVG and PDF.
 //  4. Write does all of it into one folder.
 //
 // Everything that came from outside is inert in every format, and what does not
-// show (control and direction characters) is made visible. Nothing depends on
-// the time or the machine of printing: the same store gives the same bytes.
-// While the manifest says that results are synthetic, every table says so.
+// show (control and direction characters) is made visible. Nothing depends on the
+// time or the machine of printing: the same store gives the same bytes. While the
+// manifest says that results are synthetic, every table says so.
 package report
 
 import (
@@ -21,7 +23,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/report/figure"
 	"assay/results/text"
 )
 
@@ -104,7 +105,7 @@ func check(sections []results.Section) {
 		for _, f := range s.Figures {
 			must(machineName.MatchString(f.Name) && !seen["figure "+f.Name], "a figure is named %q, or two are", f.Name)
 			seen["figure "+f.Name] = true
-			figure.Check(f)
+			CheckFigure(f)
 		}
 		for _, t := range s.Tables {
 			must(machineName.MatchString(t.Name) && !seen[t.Name], "a table is named %q, or two are", t.Name)

@@ -184,7 +184,7 @@ func TestGolden(t *testing.T) {
 		if synthetic {
 			for _, s := range sections {
 				for _, table := range s.Tables {
-					for end, render := range map[string]func(io.Writer, results.Table, Meta) error{".csv": CSV, ".tex": LaTeX} {
+					for end, render := range map[string]func(io.Writer, results.Table, Meta) error{".csv": WriteCSV, ".tex": LaTeX} {
 						var b bytes.Buffer
 						if err := render(&b, table, m); err != nil {
 							t.Fatal(err)
@@ -339,7 +339,7 @@ func TestSyntheticIsMarked(t *testing.T) {
 		for _, s := range sections {
 			for _, table := range s.Tables {
 				var b bytes.Buffer
-				if err := CSV(&b, table, m); err != nil {
+				if err := WriteCSV(&b, table, m); err != nil {
 					t.Fatal(err)
 				}
 				rows, err := csv.NewReader(&b).ReadAll()
@@ -429,7 +429,7 @@ func TestHostileTextIsInert(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := CSV(&b, sections[1].Tables[1], m); err != nil || !bytes.Contains(b.Bytes(), []byte("'=HYPERLINK")) {
+	if err := WriteCSV(&b, sections[1].Tables[1], m); err != nil || !bytes.Contains(b.Bytes(), []byte("'=HYPERLINK")) {
 		t.Errorf("CSV: a formula came through (%v): %s", err, b.String())
 	}
 }

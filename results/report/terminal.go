@@ -9,8 +9,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"assay/results"
-	"assay/results/report/findings"
-	"assay/results/report/methods"
 )
 
 // Terminal prints the answer of all sections, and those that are shown, as plain text of at
@@ -25,7 +23,7 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
-	if a := findings.Main(all); a != nil {
+	if a := Main(all); a != nil {
 		p.list("> ", a.Says)
 		p.line("")
 		p.grid(newGrid(a.Table, m))
@@ -34,10 +32,10 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 			p.grid(newGrid(t, m))
 			p.line("")
 		}
-		sections = findings.Below(sections)
+		sections = Below(sections)
 	}
 	p.wrap("", "", reading)
-	for i, s := range append(sections[:len(sections):len(sections)], methods.Section(m.Run, false, sections...)) {
+	for i, s := range append(sections[:len(sections):len(sections)], Section(m.Run, false, sections...)) {
 		p.line("")
 		p.line(visible(s.Title))
 		p.line(strings.Repeat("-", min(p.width, max(1, wide(visible(s.Title))))))
@@ -92,11 +90,11 @@ func (p *printer) wrap(first, rest, s string) {
 
 // list prints what is said, of several subjects at once where it is the same.
 func (p *printer) list(mark string, texts []string) {
-	var all []findings.Finding
+	var all []Finding
 	for _, t := range texts {
-		all = append(all, findings.Finding{Text: visible(t)})
+		all = append(all, Finding{Text: visible(t)})
 	}
-	for _, f := range findings.Together(all) {
+	for _, f := range Together(all) {
 		p.wrap(mark, "  ", f.Text)
 	}
 }

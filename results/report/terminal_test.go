@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/results"
-	"assay/results/report/methods"
 )
 
 // What is said of several models is said once, under all their names.
@@ -26,7 +25,7 @@ func TestTerminalSaysTheSameOnce(t *testing.T) {
 // What sections say of how they were measured stands in the methods, once.
 func TestMethodsTakeWhatSectionsSay(t *testing.T) {
 	sections := []results.Section{{Name: "a", Methods: []string{"Watched twenty times a second.", "Stamped\u202e by the kernel."}}, {Name: "b", Methods: []string{"Watched twenty times a second."}}}
-	got := strings.Join(methods.Paragraphs(results.Run{}, sections...), "\n")
+	got := strings.Join(Paragraphs(results.Run{}, sections...), "\n")
 	if strings.Count(got, "Watched twenty") != 1 || !strings.Contains(got, "Stamped[U+202E] by the kernel.") {
 		t.Error(got)
 	}

@@ -14,9 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/results"
-	"assay/results/report/figure"
-	"assay/results/report/findings"
-	"assay/results/report/methods"
 )
 
 // Page is the report's file for people.
@@ -28,7 +25,7 @@ type format struct {
 	name   string // of the file, or how each file ends
 	whole  func(io.Writer, []results.Section, Meta) error
 	table  func(io.Writer, results.Table, Meta) error
-	figure func(io.Writer, results.Figure, figure.Look) error
+	figure func(io.Writer, results.Figure, FigureLook) error
 }
 
 // formats are all that Write writes. To add one: an entry, and its function.
@@ -37,10 +34,10 @@ func formats() []format {
 		{name: Page, whole: HTML},
 		{name: "report.md", whole: Markdown},
 		{name: "report.json", whole: JSON},
-		{name: ".csv", table: CSV},
+		{name: ".csv", table: WriteCSV},
 		{name: ".tex", table: LaTeX},
-		{name: ".svg", figure: figure.SVG},
-		{name: ".pdf", figure: figure.PDF},
+		{name: ".svg", figure: SVG},
+		{name: ".pdf", figure: PDF},
 		{name: "tables/methods.tex", whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
 	}
 }
@@ -88,8 +85,8 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	if f.whole != nil {
 		return []file{{f.name, func(w io.Writer) error { return f.whole(w, sections, m) }}}
 	}
-	all := append(sections[:len(sections):len(sections)], methods.Section(m.Run, true, sections...))
-	if a := findings.Main(sections); a != nil {
+	all := append(sections[:len(sections):len(sections)], Section(m.Run, true, sections...))
+	if a := Main(sections); a != nil {
 		first := results.Section{Tables: []results.Table{a.Table}}
 		if f.name == ".csv" {
 			first.Tables[0] = a.Tall
@@ -99,7 +96,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 		}
 		all = append(all, first)
 	}
-	look := figure.Look{Width: figure.Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
+	look := FigureLook{Width: Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
 	var out []file
 	for _, s := range all {
 		for _, t := range s.Tables {
@@ -108,7 +105,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 			}
 		}
 		for _, g := range s.Figures {
-			if f.figure != nil && !figure.Empty(visibleFigure(g)) {
+			if f.figure != nil && !Empty(visibleFigure(g)) {
 				out = append(out, file{"figures/" + g.Name + f.name, func(w io.Writer) error { return f.figure(w, visibleFigure(g), look) }})
 			}
 		}

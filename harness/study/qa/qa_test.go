@@ -18,7 +18,7 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/accuracy"
 	"assay/results"
-	best "assay/results/report/findings"
+	"assay/results/report"
 	"assay/results/store"
 	"assay/results/text"
 )
@@ -373,7 +373,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		for i := range sections { // as a report does
 			sections[i].Study = Name
 		}
-		a := best.Main(sections)
+		a := report.Main(sections)
 		less, more := a.Table.Rows[1][1].Estimate, a.Table.Rows[0][1].Estimate
 		if *less.High < *more.Low || more.Best == shared || less.Best {
 			t.Errorf("shared %t: less %v [%v, %v] best %t, more [%v, %v] best %t", shared, *less.Value, *less.Low, *less.High, less.Best, *more.Low, *more.High, more.Best)
@@ -419,7 +419,7 @@ func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
 		for i := range sections {
 			sections[i].Study = Name
 		}
-		a := best.Main(sections)
+		a := report.Main(sections)
 		if e := a.Table.Rows[0][1].Estimate; e.Best || *e.Value != 100 || strings.Contains(a.Says[0], "clearly the highest") || !strings.Contains(a.Says[0], "not clearly") {
 			t.Errorf("%d cases: best %t; %s", n, e.Best, a.Says[0])
 		}

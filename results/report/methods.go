@@ -1,6 +1,7 @@
-// Package methods writes what a methods section says of a run: sentences, each
+// Methods writes what a methods section says of a run: sentences, each
 // with where it comes from.
-package methods
+
+package report
 
 import (
 	"cmp"
@@ -349,7 +350,7 @@ func Section(r results.Run, full bool, sections ...results.Section) results.Sect
 	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Paragraphs(r, sections...), "\n")}
 	cell := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
-		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: columns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}
+		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: methodsColumns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}
 		for _, name := range slices.Sorted(maps.Keys(man.Models)) {
 			id := man.Models[name]
 			server := id.Server
@@ -362,14 +363,14 @@ func Section(r results.Run, full bool, sections ...results.Section) results.Sect
 		s.Tables = append(s.Tables, t)
 	}
 	if len(man.Imported) > 0 {
-		t := results.Table{Name: "methods-imported", Title: "Answers that were made elsewhere", Columns: columns("Model", "Study", "File", "Format", "Content", "Answers", "Failures")}
+		t := results.Table{Name: "methods-imported", Title: "Answers that were made elsewhere", Columns: methodsColumns("Model", "Study", "File", "Format", "Content", "Answers", "Failures")}
 		for _, i := range man.Imported {
 			t.Rows = append(t.Rows, []results.Cell{cell(i.Model), cell(i.Study), cell(i.File), cell(i.Format), cell(i.Digest.Short()), cell(strconv.Itoa(i.Answers)), cell(strconv.Itoa(i.Failures))})
 		}
 		s.Tables = append(s.Tables, t)
 	}
 	if full {
-		t := results.Table{Name: "methods-sources", Title: "Where each sentence comes from", Columns: columns("Source", "Sentence")}
+		t := results.Table{Name: "methods-sources", Title: "Where each sentence comes from", Columns: methodsColumns("Source", "Sentence")}
 		for _, paragraph := range sentences(r, sections...) {
 			for _, one := range paragraph {
 				t.Rows = append(t.Rows, []results.Cell{cell(one.source), cell(one.text)})
@@ -378,7 +379,7 @@ func Section(r results.Run, full bool, sections ...results.Section) results.Sect
 		s.Tables = append(s.Tables, t)
 	}
 	if full && len(man.Settings) > 0 {
-		t := results.Table{Name: "methods-settings", Title: "Settings", Columns: columns("Setting", "Value")}
+		t := results.Table{Name: "methods-settings", Title: "Settings", Columns: methodsColumns("Setting", "Value")}
 		for _, path := range slices.Sorted(maps.Keys(man.Settings)) {
 			t.Rows = append(t.Rows, []results.Cell{cell(path), cell(man.Settings[path])})
 		}
@@ -402,7 +403,7 @@ func think(man results.Manifest, model string) string {
 	}
 }
 
-func columns(titles ...string) []results.Column {
+func methodsColumns(titles ...string) []results.Column {
 	var out []results.Column
 	for _, t := range titles {
 		out = append(out, results.Column{Name: strings.ToLower(strings.ReplaceAll(t, " ", "_")), Title: t})

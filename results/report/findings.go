@@ -1,12 +1,13 @@
-// Package findings gathers what a report says first.
+// Findings gathers what a report says first.
 //
 //  1. Main puts what the studies call their main results into one table, one row a model,
 //     with a figure and the answer in words: which model is best, how sure, at what cost.
 //     It knows no study: sections declare their columns.
 //  2. Which of two models is better follows from the study's table of pairs (results.PairsOf):
 //     the test of their difference on the items that both answered, corrected for all pairs.
-//  3. Of is what the studies found, Distrust what to distrust of it, and why.
-package findings
+//  3. FindingsOf is what the studies found, Distrust what to distrust of it, and why.
+
+package report
 
 import (
 	"cmp"
@@ -42,8 +43,8 @@ func (f Finding) Says() string {
 	return f.Text
 }
 
-// Of is what the studies found, in words.
-func Of(sections []results.Section) []Finding {
+// FindingsOf is what the studies found, in words.
+func FindingsOf(sections []results.Section) []Finding {
 	var out []Finding
 	for _, s := range sections {
 		for _, n := range s.Notes {

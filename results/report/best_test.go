@@ -1,4 +1,4 @@
-package findings
+package report
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"assay/results"
 )
 
-func table(better results.Better, names []string, cells ...results.Cell) results.Table {
+func findingsTable(better results.Better, names []string, cells ...results.Cell) results.Table {
 	t := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "arm"}, {Name: "x", Better: better}}}
 	for i, c := range cells {
 		t.Rows = append(t.Rows, []results.Cell{{Text: names[i][:1]}, {Text: names[i][1:]}, c})
@@ -76,7 +76,7 @@ func TestBestSentenceFollowsPairs(t *testing.T) {
 		secs := []results.Section{{Name: "s", Tables: []results.Table{pairs("s", "x", rows...)}}}
 		c := column{Headline: results.Headline{Column: "x"}, Column: results.Column{Name: "x", Title: "X", Unit: "%"}, study: "s", pairs: pairsOf(secs, "s", "x", "")}
 		c.Better = better
-		tab := table(better, names, cells...)
+		tab := findingsTable(better, names, cells...)
 		tab.Columns[2].Unit = "%"
 		got := say(tab, 2, c, nil)
 		if is := strings.Contains(got, ", clearly the "); is != (clear && n > 1) {
@@ -86,7 +86,7 @@ func TestBestSentenceFollowsPairs(t *testing.T) {
 			t.Fatalf("%s\nshared %v", got, level)
 		}
 		for _, other := range near {
-			if !level && !strings.Contains(got, fmt.Sprintf("%s %s", other, gap(c.pairs[[2]string{names[best], other}]))) {
+			if !level && !strings.Contains(got, fmt.Sprintf("%s %s", other, findingsGap(c.pairs[[2]string{names[best], other}]))) {
 				t.Fatalf("%s\ndoes not name %s with its difference", got, other)
 			}
 		}

@@ -1,4 +1,4 @@
-package findings
+package report
 
 import (
 	"fmt"
@@ -12,21 +12,19 @@ import (
 	"assay/results"
 )
 
-func est(v, low, high float64, n int) results.Cell {
-	return results.Cell{Estimate: &results.Estimate{Value: &v, Low: &low, High: &high, N: n}}
-}
-
 func bare(v float64, n int) results.Cell {
 	return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}}
 }
 
-func none(why string) results.Cell { return results.Cell{Estimate: &results.Estimate{Why: why}} }
+func findingsNone(why string) results.Cell {
+	return results.Cell{Estimate: &results.Estimate{Why: why}}
+}
 
 func word(s string) results.Cell { return results.Cell{Text: s} }
 
-// fixture is two studies: x ranks by accuracy and has two arms with prices, y has shares
+// findingsFixture is two studies: x ranks by accuracy and has two arms with prices, y has shares
 // that are lower the better.
-func fixture() []results.Section {
+func findingsFixture() []results.Section {
 	percent := func(name string, better results.Better) results.Column {
 		return results.Column{Name: name, Title: name, Unit: "%", Digits: 2, Better: better}
 	}
@@ -39,7 +37,7 @@ func fixture() []results.Section {
 		{Study: "x", Name: "x-cost", Title: "Cost", Tables: []results.Table{{Name: "x-cost", Columns: []results.Column{{Name: "model"}, {Name: "arm"}, joules}, Rows: [][]results.Cell{
 			{word("a"), word("short"), est(1, 0.9, 1.1, 48)}, {word("a"), word("long"), est(12.3, 11.3, 13.3, 48)}, {word("b"), word("long"), est(3, 2.5, 3.5, 48)}}}}},
 		{Study: "y", Name: "y", Title: "Study Y", Tables: []results.Table{{Name: "y-main", Columns: []results.Column{{Name: "model"}, {Name: "arm"}, percent("silent", results.Lower), percent("empty", "")}, Rows: [][]results.Cell{
-			{word("a"), word("one"), est(60, 50, 70, 120), none("none")}, {word("a"), word("two"), bare(0, 30), none("none")}, {word("d"), word("one"), est(10, 5, 16, 120), none("none")}, {word("d"), word("two"), est(20, 10, 35, 30), none("none")}}}},
+			{word("a"), word("one"), est(60, 50, 70, 120), findingsNone("none")}, {word("a"), word("two"), bare(0, 30), findingsNone("none")}, {word("d"), word("one"), est(10, 5, 16, 120), findingsNone("none")}, {word("d"), word("two"), est(20, 10, 35, 30), findingsNone("none")}}}},
 			Headline: []results.Headline{{Table: "y-main", Column: "silent", Main: true}, {Table: "y-main", Column: "empty"}}},
 		{Study: "x", Name: "x-pairs", Tables: []results.Table{pairs("x", "accuracy", []results.Cell{word("b"), word("a"), word(""), est(-40, -55, -20, 48), chance(.001)},
 			[]results.Cell{word("a"), word("c"), word(""), est(5, -3, 12, 48), chance(.31)})}},
@@ -49,7 +47,7 @@ func fixture() []results.Section {
 }
 
 func TestOf(t *testing.T) {
-	a := Main(fixture())
+	a := Main(findingsFixture())
 	var names, rows []string
 	for _, c := range a.Table.Columns {
 		names = append(names, c.Name+"="+c.Title)
@@ -94,7 +92,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-var says = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ((?:[a-e](?:, | and )?)+))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
+var findingsSays = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ((?:[a-e](?:, | and )?)+))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
 
 // TestHeadlineFollowsItsCells: the sentence on a column has its best value, with the interval
 // and n of that cell, and names the models that have the same.
@@ -115,7 +113,7 @@ func TestHeadlineFollowsItsCells(t *testing.T) {
 			t.Fatalf("%q", a.Says)
 		}
 		said := a.Says[0]
-		m := says.FindStringSubmatch(said)
+		m := findingsSays.FindStringSubmatch(said)
 		if m == nil {
 			t.Fatalf("no sentence of a best model: %s", said)
 		}
@@ -145,7 +143,7 @@ func TestHeadlineFollowsItsCells(t *testing.T) {
 // TestPooledMachinesAreSaid: a report begins with no energy of several machines as if it were
 // of one. Shares depend on no machine.
 func TestPooledMachinesAreSaid(t *testing.T) {
-	secs := fixture()
+	secs := findingsFixture()
 	for _, table := range []*results.Table{&secs[0].Tables[0], &secs[1].Tables[0]} {
 		table.Columns = append(table.Columns, results.Column{Name: results.PooledOver})
 		for i, row := range table.Rows {
@@ -159,7 +157,7 @@ func TestPooledMachinesAreSaid(t *testing.T) {
 	if n := Main(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
 		t.Errorf("%q", n)
 	}
-	if n := Main(fixture()).Table.Notes; n != nil {
+	if n := Main(findingsFixture()).Table.Notes; n != nil {
 		t.Errorf("nothing is pooled: %q", n)
 	}
 }

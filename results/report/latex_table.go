@@ -1,4 +1,4 @@
-// Package latex sets tables and paragraphs for a paper: booktabs rules, intervals under
+// Latex_table sets tables and paragraphs for a paper: booktabs rules, intervals under
 // their values, as much on a line as fits the text's width.
 //
 //  1. A table that fits in one column of a page of two is a table, a wider one a table*.
@@ -8,7 +8,8 @@
 //
 // Nothing is scaled: a table in another size than its paper is the first thing that a
 // journal sends back.
-package latex
+
+package report
 
 import (
 	"cmp"
@@ -18,37 +19,37 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table that is to be set; no text in it is LaTeX yet.
-type Table struct {
+// LaTeXTable is a table that is to be set; no text in it is LaTeX yet.
+type LaTeXTable struct {
 	Name    string // of its label: tab:NAME
 	Marked  string // printed bold before the caption
 	Caption string
-	Columns []Column
-	Rows    [][]Cell
+	Columns []LaTeXColumn
+	Rows    [][]LaTeXCell
 	Feet    []string // the first is footnote 1
 	Notes   []string
 }
 
-// Column is one of a table.
-type Column struct {
+// LaTeXColumn is one of a table.
+type LaTeXColumn struct {
 	Title, Unit string
 	Numeric     bool
 	Lead        bool // names the row: repeated in each panel
 }
 
-// Cell is a value with what stands under it.
-type Cell struct {
+// LaTeXCell is a value with what stands under it.
+type LaTeXCell struct {
 	Value, Under string
 	Foot         int // footnote; 0: none
 	Bold         bool
 }
 
 const (
-	textWidth   = 345. // pt, of the article class at 10 pt
-	columnWidth = 0.45 * textWidth
-	mostText    = 130. // pt of a column of words, which is broken
-	leastText   = 45.
-	mostLines   = 44 // of a table on one page
+	textWidth      = 345. // pt, of the article class at 10 pt
+	columnWidth    = 0.45 * textWidth
+	mostText       = 130. // pt of a column of words, which is broken
+	latexLeastText = 45.
+	latexMostLines = 44 // of a table on one page
 )
 
 // size is one that a table is set in, and how wide a digit of Computer Modern is in it,
@@ -81,8 +82,8 @@ func set(text string, digit float64) float64 {
 	return w
 }
 
-// Write writes a table.
-func Write(w io.Writer, t Table) error {
+// WriteLaTeX writes a table.
+func WriteLaTeX(w io.Writer, t LaTeXTable) error {
 	var b strings.Builder
 	lead := 0
 	for lead < len(t.Columns) && t.Columns[lead].Lead {
@@ -92,22 +93,22 @@ func Write(w io.Writer, t Table) error {
 		lead = min(1, lead)
 	}
 	s, panels := t.layout(lead)
-	caption := Escape(t.Caption)
+	caption := EscapeLaTeX(t.Caption)
 	if t.Marked != "" {
-		caption = "\\textbf{" + Escape(t.Marked) + "} " + caption
+		caption = "\\textbf{" + EscapeLaTeX(t.Marked) + "} " + caption
 	}
 	var feet []string
 	for i, f := range t.Feet {
-		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, Escape(f)))
+		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, EscapeLaTeX(f)))
 	}
 	for _, n := range t.Notes {
-		feet = append(feet, lineStart(Escape(n)))
+		feet = append(feet, lineStart(EscapeLaTeX(n)))
 	}
 	below := ""
 	if len(feet) > 0 {
 		below = "{\\footnotesize\\raggedright " + strings.Join(feet, "\\\\ ") + "\\par}\n"
 	}
-	if t.lines()*len(panels) > mostLines {
+	if t.lines()*len(panels) > latexMostLines {
 		b.WriteString("% needs \\usepackage{booktabs,longtable}, and a page of one column; other scripts than Latin need LuaLaTeX or XeLaTeX\n")
 		fmt.Fprintf(&b, "{\\%s\\setlength{\\tabcolsep}{%.0fpt}\n", s.command, s.gap)
 		for i, cols := range panels {
@@ -142,7 +143,7 @@ func Write(w io.Writer, t Table) error {
 
 // layout is the largest size in which the table fits, and its columns; where it fits in
 // none, panels of the smallest.
-func (t *Table) layout(lead int) (size, [][]int) {
+func (t *LaTeXTable) layout(lead int) (size, [][]int) {
 	var all []int
 	for j := range t.Columns {
 		all = append(all, j)
@@ -168,7 +169,7 @@ func (t *Table) layout(lead int) (size, [][]int) {
 	return s, panels
 }
 
-func (t *Table) width(cols []int, s size) float64 {
+func (t *LaTeXTable) width(cols []int, s size) float64 {
 	sum := 0.
 	for _, j := range cols {
 		sum += t.natural(j, s) + 2*s.gap
@@ -177,7 +178,7 @@ func (t *Table) width(cols []int, s size) float64 {
 }
 
 // natural is how wide a column is, in pt.
-func (t *Table) natural(j int, s size) float64 {
+func (t *LaTeXTable) natural(j int, s size) float64 {
 	w := 0.
 	for _, line := range t.head(j) {
 		w = max(w, set(line, s.digit))
@@ -190,14 +191,14 @@ func (t *Table) natural(j int, s size) float64 {
 		w = max(w, v, set(row[j].Under, s.underDigit))
 	}
 	if !t.Columns[j].Numeric {
-		w = max(leastText, min(w, mostText))
+		w = max(latexLeastText, min(w, mostText))
 	}
 	return w
 }
 
 // head is the lines above a column: the words of its title, as long as others make it
 // anyway, and its unit.
-func (t *Table) head(j int) []string {
+func (t *LaTeXTable) head(j int) []string {
 	c := t.Columns[j]
 	most := 8
 	if !c.Numeric {
@@ -206,14 +207,14 @@ func (t *Table) head(j int) []string {
 	for _, row := range t.Rows {
 		most = min(16, max(most, utf8.RuneCountInString(row[j].Value)))
 	}
-	lines := fold(c.Title, most)
+	lines := latexFold(c.Title, most)
 	if c.Unit != "" {
-		lines = append(lines, fold(c.Unit, most)...)
+		lines = append(lines, latexFold(c.Unit, most)...)
 	}
 	return lines
 }
 
-func fold(s string, most int) []string {
+func latexFold(s string, most int) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
 		n := len(lines)
@@ -227,7 +228,7 @@ func fold(s string, most int) []string {
 }
 
 // lines is how many the rows take.
-func (t *Table) lines() int {
+func (t *LaTeXTable) lines() int {
 	n := 0
 	for i, row := range t.Rows {
 		each := 1
@@ -245,7 +246,7 @@ func (t *Table) lines() int {
 }
 
 // under says whether anything stands under a value of a row.
-func (t *Table) under(i int) bool {
+func (t *LaTeXTable) under(i int) bool {
 	for _, c := range t.Rows[i] {
 		if c.Under != "" {
 			return true
@@ -255,7 +256,7 @@ func (t *Table) under(i int) bool {
 }
 
 // panel writes some columns of all rows.
-func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size) {
+func (t *LaTeXTable) panel(b *strings.Builder, env, above string, cols []int, s size) {
 	spec, tall := "", 0
 	heads, broken := make([][]string, len(cols)), make([]bool, len(cols)) // once: both look at all rows
 	for k, j := range cols {
@@ -277,7 +278,7 @@ func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size)
 		for _, lines := range heads {
 			cell := ""
 			if k := line - (tall - len(lines)); k >= 0 {
-				cell = Escape(lines[k])
+				cell = EscapeLaTeX(lines[k])
 			}
 			cells = append(cells, cell)
 		}
@@ -292,7 +293,7 @@ func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size)
 		var values, under []string
 		for k, j := range cols {
 			c := row[j]
-			v := Escape(c.Value)
+			v := EscapeLaTeX(c.Value)
 			if broken[k] {
 				v = breakable(c.Value)
 			}
@@ -305,7 +306,7 @@ func (t *Table) panel(b *strings.Builder, env, above string, cols []int, s size)
 			values = append(values, v)
 			u := ""
 			if c.Under != "" {
-				u = "{\\scriptsize " + Escape(c.Under) + "}"
+				u = "{\\scriptsize " + EscapeLaTeX(c.Under) + "}"
 			}
 			under = append(under, u)
 		}
@@ -331,9 +332,9 @@ func breakable(s string) string {
 		var parts []string
 		for utf8.RuneCountInString(word) > most+4 {
 			r := []rune(word)
-			parts, word = append(parts, Escape(string(r[:most]))), string(r[most:])
+			parts, word = append(parts, EscapeLaTeX(string(r[:most]))), string(r[most:])
 		}
-		words = append(words, strings.Join(append(parts, Escape(word)), "\\allowbreak{}"))
+		words = append(words, strings.Join(append(parts, EscapeLaTeX(word)), "\\allowbreak{}"))
 	}
 	return strings.Join(words, " ")
 }
@@ -346,8 +347,8 @@ func lineStart(s string) string {
 	return s
 }
 
-// Escape makes text plain in LaTeX.
-func Escape(s string) string {
+// EscapeLaTeX makes text plain in LaTeX.
+func EscapeLaTeX(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch r {

@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 // plotter draws a figure between its axes.
 type plotter struct {
 	f    results.Figure
-	look Look
+	look FigureLook
 }
 
 // Plot implements plot.Plotter.

@@ -1,4 +1,4 @@
-package findings
+package report
 
 import (
 	"cmp"
@@ -103,13 +103,13 @@ func Main(sections []results.Section) *Answer {
 		}
 	}
 	a.Figure = figure(models, columns)
-	a.Tall = tall(models, columns)
+	a.Tall = findingsTall(models, columns)
 	return a
 }
 
-// tall is the table with a row for each model and column, and all that tells rows apart in
+// findingsTall is the table with a row for each model and column, and all that tells rows apart in
 // columns of its own.
-func tall(models []string, columns []column) results.Table {
+func findingsTall(models []string, columns []column) results.Table {
 	t := results.Table{Name: Headline, Columns: []results.Column{{Name: "model"}, {Name: "study"}, {Name: "table"}}}
 	for _, c := range columns {
 		for _, key := range c.keys {
@@ -314,7 +314,7 @@ func say(t results.Table, j int, c column, all []column) string {
 		case !tested:
 			untested = append(untested, name)
 		case !leads(c.Better, p):
-			near = append(near, name+" "+gap(p))
+			near = append(near, name+" "+findingsGap(p))
 		}
 	}
 	word := map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[c.Better]
@@ -362,8 +362,8 @@ func leads(better results.Better, p pair) bool {
 	return p.clear() && !stats.Same(d, 0) && (d > 0) == (better == results.Higher)
 }
 
-// gap is a difference in words, with its test; where test and interval do not agree it says so.
-func gap(p pair) string {
+// findingsGap is a difference in words, with its test; where test and interval do not agree it says so.
+func findingsGap(p pair) string {
 	v, low, high := results.EstimateWords("points", p.difference, true)
 	s := v + " points ("
 	if low != "" {

@@ -1,6 +1,6 @@
-// Package figure draws results.Figure in one quiet style.
+// Figure draws results.Figure in one quiet style.
 //
-//  1. Check refuses figures that our own code must never make.
+//  1. CheckFigure refuses figures that our own code must never make.
 //  2. layout.go measures names, wraps the legend and sets up axes; kinds.go draws
 //     what is particular to a kind.
 //  3. The same drawing goes to SVG (for the page, where classes take the colours
@@ -8,7 +8,8 @@
 //
 // Text in a figure is drawn as given: the caller makes it visible first. Nothing
 // depends on the time or the machine: the same figure gives the same bytes.
-package figure
+
+package report
 
 import (
 	"fmt"
@@ -29,8 +30,8 @@ const (
 	Narrow = 246 // a phone or a column of a paper, 87 mm
 )
 
-// Look is how a figure is drawn.
-type Look struct {
+// FigureLook is how a figure is drawn.
+type FigureLook struct {
 	Width float64   // points: Wide or Narrow
 	Page  bool      // SVG only: colours are classes of the page's style, and no words are drawn that stand beside it
 	Mark  string    // drawn above: "SYNTHETIC"; "": nothing
@@ -39,7 +40,7 @@ type Look struct {
 
 // SVG writes the figure. The element is hidden from assistive software: the
 // caller gives it a name and a text beside.
-func SVG(w io.Writer, f results.Figure, look Look) error {
+func SVG(w io.Writer, f results.Figure, look FigureLook) error {
 	c := newSVG(vg.Length(look.Width), height(f, look), look.Page)
 	paint(draw.New(c), f, look)
 	_, err := c.writeTo(w)
@@ -47,7 +48,7 @@ func SVG(w io.Writer, f results.Figure, look Look) error {
 }
 
 // PDF writes the figure as one page with its fonts embedded.
-func PDF(w io.Writer, f results.Figure, look Look) error {
+func PDF(w io.Writer, f results.Figure, look FigureLook) error {
 	c := newPDF(vg.Length(look.Width), height(f, look), look.Made, f.Title)
 	paint(draw.New(c), f, look)
 	return c.doc.Output(w)
@@ -104,9 +105,9 @@ func Reading(f results.Figure) string {
 	return "Bars are 95 % intervals."
 }
 
-// Check panics on figures that our own code must never make: an unknown kind, a
+// CheckFigure panics on figures that our own code must never make: an unknown kind, a
 // missing title or text, a number that is none or does not fit its scale.
-func Check(f results.Figure) {
+func CheckFigure(f results.Figure) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
 			panic("figure: internal error: figure " + f.Name + ": " + fmt.Sprintf(format, args...))

@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ import (
 	"assay/results"
 )
 
-func ptr(v float64) *float64 { return &v }
+func figurePtr(v float64) *float64 { return &v }
 
-func est(v, low, high float64) *results.Estimate {
+func figureEst(v, low, high float64) *results.Estimate {
 	return &results.Estimate{Value: &v, Low: &low, High: &high, N: 48}
 }
 
@@ -38,7 +38,7 @@ func quantiles(median, spread float64) []float64 {
 // examples are one figure of each kind, as studies make them, and hard ones.
 func examples() []results.Figure {
 	percent := func(title string) results.Axis {
-		return results.Axis{Title: title, Unit: "%", Low: ptr(0), High: ptr(100)}
+		return results.Axis{Title: title, Unit: "%", Low: figurePtr(0), High: figurePtr(100)}
 	}
 	models := []string{"honest", "silent-sycophant", "a-model-with-a-rather-long-name:7b-instruct-q4_K_M", "blind"}
 	scatter := results.Figure{Name: "latency-accuracy", Kind: results.FigureScatter, Title: "Accuracy against latency", Alt: "text",
@@ -47,21 +47,21 @@ func examples() []results.Figure {
 		X: results.Axis{Title: "T_cot / T_direct, per item", Log: true, Marks: []results.Mark{{At: 1, Text: "as long"}}}}
 	dots := results.Figure{Name: "tasks", Kind: results.FigureDots, Title: "By task", Alt: "text", X: percent("C_path")}
 	conditions := []string{"sham", "TB-LA+", "TB-LA-", "VB-BB+", "VB-BB-", "VO-BB", "VO-GRID@8x8:r3c5", "VB-BB-@thickness_px=8"}
-	heat := results.Figure{Name: "conditions", Kind: results.FigureHeat, Title: "Flips", Alt: "text", X: results.Axis{Title: "Condition"}, Z: results.Axis{Title: "Answers changed", Unit: "%", Low: ptr(0), High: ptr(100)}}
+	heat := results.Figure{Name: "conditions", Kind: results.FigureHeat, Title: "Flips", Alt: "text", X: results.Axis{Title: "Condition"}, Z: results.Axis{Title: "Answers changed", Unit: "%", Low: figurePtr(0), High: figurePtr(100)}}
 	change := results.Figure{Name: "change", Kind: results.FigureHeat, Title: "Change", Alt: "text", X: results.Axis{Title: ""}, Z: results.Axis{Title: "Change of accuracy", Unit: "points", Diverging: true}}
 	dose := results.Figure{Name: "dose", Kind: results.FigureLines, Title: "Dose and response", Alt: "text",
 		X: results.Axis{Title: "Thickness of the box", Unit: "px", Log: true}, Y: percent("Answers that follow the cue")}
 	power := results.Figure{Name: "power", Kind: results.FigureTime, Title: "Power of a block", Alt: "text",
-		X: results.Axis{Title: "Time since the block began", Unit: "s"}, Y: results.Axis{Title: "Power", Unit: "W", Low: ptr(0)}}
+		X: results.Axis{Title: "Time since the block began", Unit: "s"}, Y: results.Axis{Title: "Power", Unit: "W", Low: figurePtr(0)}}
 	for i, m := range models {
 		f := float64(i)
 		scatter.Series = append(scatter.Series, results.Series{Name: m, Points: []results.Point{
-			{Label: "direct", X: est(0.02+0.01*f, 0.015+0.01*f, 0.026+0.01*f), Y: est(50+8*f, 41+8*f, 60+8*f)},
-			{Label: "cot", X: est(0.09+0.05*f, 0.07+0.05*f, 0.12+0.05*f), Y: est(58+9*f, 49+9*f, 70+8*f)}}})
+			{Label: "direct", X: figureEst(0.02+0.01*f, 0.015+0.01*f, 0.026+0.01*f), Y: figureEst(50+8*f, 41+8*f, 60+8*f)},
+			{Label: "cot", X: figureEst(0.09+0.05*f, 0.07+0.05*f, 0.12+0.05*f), Y: figureEst(58+9*f, 49+9*f, 70+8*f)}}})
 		dist.Series = append(dist.Series, results.Series{Name: m, N: 48, Quantiles: quantiles(1.5+f, 1.6)})
 		var own results.Series
 		for k, task := range []string{"Diagnosis", "Referring Recognition", "Counting", "Examination Type"} {
-			p := results.Point{Label: task, X: est(60+5*f-4*float64(k), 50+5*f, 75+5*f)}
+			p := results.Point{Label: task, X: figureEst(60+5*f-4*float64(k), 50+5*f, 75+5*f)}
 			if i == 1 && k == 2 {
 				p.X = &results.Estimate{Why: "no usable verdict"}
 			}
@@ -86,7 +86,7 @@ func examples() []results.Figure {
 		for k := range 6 {
 			x := math.Pow(2, float64(k))
 			y := 10 + 12*float64(k)*(f+1)/3
-			l.Points = append(l.Points, results.Point{X: plain(x), Y: est(y, y-8, min(y+9, 100))})
+			l.Points = append(l.Points, results.Point{X: plain(x), Y: figureEst(y, y-8, min(y+9, 100))})
 		}
 		dose.Series = append(dose.Series, l)
 	}
@@ -121,13 +121,13 @@ func examples() []results.Figure {
 	three.X.Marks, three.Y.Marks = []results.Mark{{At: 0.5, Text: strings.Repeat("mark ", 60)}}, []results.Mark{{At: 50, Text: strings.Repeat("mark ", 60)}}
 	three.Series = nil
 	for i := range 3 {
-		three.Series = append(three.Series, results.Series{Name: "m", Points: []results.Point{{Label: fmt.Sprint("arm number ", i), X: est(0.1+0.2*float64(i), 0.05, 0.6), Y: est(100, 90, 100)}}})
+		three.Series = append(three.Series, results.Series{Name: "m", Points: []results.Point{{Label: fmt.Sprint("arm number ", i), X: figureEst(0.1+0.2*float64(i), 0.05, 0.6), Y: figureEst(100, 90, 100)}}})
 	}
 	return []results.Figure{three, scatter, dist, dots, heat, change, dose, power, many, empty, hostile}
 }
 
-func looks() []Look {
-	return []Look{{Width: Wide, Mark: "SYNTHETIC"}, {Width: Narrow}, {Width: Wide, Page: true}, {Width: Narrow, Page: true}}
+func looks() []FigureLook {
+	return []FigureLook{{Width: Wide, Mark: "SYNTHETIC"}, {Width: Narrow}, {Width: Wide, Page: true}, {Width: Narrow, Page: true}}
 }
 
 // TestDrawings draws every kind in every format twice: the bytes are equal, well
@@ -136,10 +136,10 @@ func looks() []Look {
 func TestDrawings(t *testing.T) {
 	keep := os.Getenv("ASSAY_FIGURES")
 	for _, f := range examples() {
-		Check(f)
+		CheckFigure(f)
 		for i, look := range looks() {
 			look.Made = time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)
-			for format, render := range map[string]func(io.Writer, results.Figure, Look) error{"svg": SVG, "pdf": PDF} {
+			for format, render := range map[string]func(io.Writer, results.Figure, FigureLook) error{"svg": SVG, "pdf": PDF} {
 				if look.Page && format != "svg" {
 					continue
 				}
@@ -166,7 +166,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-func checkSVG(t *testing.T, f results.Figure, look Look, s string) {
+func checkSVG(t *testing.T, f results.Figure, look FigureLook, s string) {
 	t.Helper()
 	if strings.Contains(s, "style=") || strings.Contains(s, "<script") || strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
 		t.Errorf("%s: a style attribute, a script or a number that is none", f.Name)
@@ -324,10 +324,10 @@ func TestCheckRefuses(t *testing.T) {
 		"another kind":         func(f *results.Figure) { f.Kind = "pie" },
 		"an axis without name": func(f *results.Figure) { f.X.Title = "" },
 		"not a number":         func(f *results.Figure) { f.Series[0].Points[0].Y.Value = &nan },
-		"zero on a log scale":  func(f *results.Figure) { f.Series[0].Points[0].X.Low = ptr(0) },
+		"zero on a log scale":  func(f *results.Figure) { f.Series[0].Points[0].X.Low = figurePtr(0) },
 		"half an interval":     func(f *results.Figure) { f.Series[0].Points[0].X.Low = nil },
 		"no reason":            func(f *results.Figure) { f.Series[0].Points[0].X = &results.Estimate{} },
-		"a scale upside down":  func(f *results.Figure) { f.Y.Low, f.Y.High = ptr(3), ptr(3) },
+		"a scale upside down":  func(f *results.Figure) { f.Y.Low, f.Y.High = figurePtr(3), figurePtr(3) },
 		"one quantile":         func(f *results.Figure) { f.Series[0].Quantiles = []float64{1} },
 		"falling quantiles":    func(f *results.Figure) { f.Series[0].Quantiles = []float64{2, 1} },
 		"time runs back":       func(f *results.Figure) { f.Series[0].Samples = [][2]float64{{2, 1}, {1, 1}} },
@@ -341,7 +341,7 @@ func TestCheckRefuses(t *testing.T) {
 					t.Errorf("%s is not refused", what)
 				}
 			}()
-			Check(f)
+			CheckFigure(f)
 		}()
 	}
 }
@@ -384,7 +384,7 @@ func TestLabelsAreNeverCut(t *testing.T) {
 		}
 		for _, width := range []float64{Wide, Narrow} {
 			var b bytes.Buffer
-			if err := SVG(&b, f, Look{Width: width}); err != nil {
+			if err := SVG(&b, f, FigureLook{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			var said strings.Builder
