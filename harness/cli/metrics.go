@@ -8,8 +8,8 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/exposition"
 	"assay/results"
-	"assay/results/serve"
 	"assay/results/store"
+	"assay/results/viewer"
 )
 
 // showMetrics shows what a run does at an address until stop is called.
@@ -23,7 +23,7 @@ func (s streams) showMetrics(ctx context.Context, address string, b *experiment.
 	ctx, cancel := context.WithCancel(ctx)
 	up, ended := make(chan string), make(chan error, 1)
 	go func() {
-		ended <- serve.Run(ctx, serve.Options{Listen: address}, b.Meter, func(address string) { up <- address })
+		ended <- viewer.Serve(ctx, viewer.Options{Listen: address}, b.Meter, func(address string) { up <- address })
 	}()
 	select {
 	case at := <-up:

@@ -16,8 +16,8 @@ import (
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/results"
-	"assay/results/serve"
 	"assay/results/store"
+	"assay/results/viewer"
 )
 
 func (s streams) runCommand() *cli.Command {
@@ -57,7 +57,7 @@ func (s streams) run(c *cli.Context) error {
 			f.Limit = n
 		}
 	}
-	if at := (serve.Options{Listen: c.String("metrics")}); c.IsSet("metrics") && !at.Loopback() {
+	if at := (viewer.Options{Listen: c.String("metrics")}); c.IsSet("metrics") && !at.Loopback() {
 		return command.Usage("run: --metrics: expected an address of this machine alone, as 127.0.0.1:9400, found %q; who watches from elsewhere comes through a tunnel or a proxy", at.Listen)
 	}
 	b, err := command.Load(c)

@@ -25,8 +25,8 @@ import (
 	"assay/harness/monitor"
 	"assay/harness/plan"
 	"assay/results"
-	"assay/results/serve"
 	"assay/results/store"
+	"assay/results/viewer"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -275,7 +275,7 @@ func TestMetricsOfDevices(t *testing.T) {
 // another name.
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
-	h := serve.Guard(serve.Options{Listen: "127.0.0.1:9400"}, exposition.New("r", "1"))
+	h := viewer.Guard(viewer.Options{Listen: "127.0.0.1:9400"}, exposition.New("r", "1"))
 	for _, c := range []struct {
 		path, host string
 		code       int

@@ -403,7 +403,7 @@ func figures() []suite {
 			{"a tie is no", "Majority", "*joint == 0.5", "*joint == 0.51"},
 			{"a judge without a verdict is not seen", "EachJudge", "!ok", "!ok && i < 0"},
 		}},
-		{dir: "results/serve", tests: "TestToken|TestOnlyOur", mutants: []mutant{
+		{dir: "results/viewer", tests: "TestToken|TestOnlyOur", mutants: []mutant{
 			{"a token is right by its first byte", "Options.asked", "subtle.ConstantTimeCompare(got[:], want[:])", "subtle.ConstantTimeCompare(got[:1], want[:1])"},
 			{"any name of the local network is ours", "ours", "slices.Contains(names, host)", `(slices.Contains(names, host) || strings.HasSuffix(host, ".local"))`},
 		}},

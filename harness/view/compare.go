@@ -6,10 +6,8 @@ import (
 	"assay/harness/compare"
 	"assay/harness/experiment"
 	"assay/harness/score"
-	"assay/results/index"
 	"assay/results/stats"
 	"assay/results/viewer"
-	"assay/results/viewer/versus"
 )
 
 // Comparer compares runs as assay compare does, from their indexes.
@@ -17,7 +15,7 @@ type Comparer struct{}
 
 // indexed are the trials of an index.
 type indexed struct {
-	*index.Table
+	*viewer.Table
 	numbers []func(row int) (float64, bool) // of each score
 }
 
@@ -52,7 +50,7 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, error) {
 		}
 		out.Studies[study] = compare.Table{Columns: columns, N: t.Rows, Trials: x, Clusters: clusters}
 		for _, c := range t.Values(columnCache) {
-			if c.Kind == index.Text {
+			if c.Kind == viewer.Text {
 				out.Caches[study] = append(out.Caches[study], c.Text)
 			}
 		}
@@ -68,7 +66,7 @@ func both(ctx context.Context, a, b *viewer.Run) (x, y *compare.Run, err error) 
 }
 
 // Compare implements viewer.Comparer.
-func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell func(done, of int)) (*versus.Comparison, error) {
+func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell func(done, of int)) (*viewer.Comparison, error) {
 	x, y, err := both(ctx, a, b)
 	if err != nil {
 		return nil, err
@@ -77,13 +75,13 @@ func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell 
 	if err != nil {
 		return nil, err
 	}
-	out := &versus.Comparison{Notes: c.Notes, Pairs: c.Pairs, OnlyA: c.OnlyA, OnlyB: c.OnlyB, Changed: c.Changed}
+	out := &viewer.Comparison{Notes: c.Notes, Pairs: c.Pairs, OnlyA: c.OnlyA, OnlyB: c.OnlyB, Changed: c.Changed}
 	for _, r := range c.Rows {
 		if r.Worse {
 			out.Worse++
 		}
-		out.Rows = append(out.Rows, versus.Row{
-			Place: versus.Place{Study: r.Study, Model: r.Model, Arm: r.Arm, Condition: r.Condition, Score: r.Score, Judge: r.Judge},
+		out.Rows = append(out.Rows, viewer.Row{
+			Place: viewer.Place{Study: r.Study, Model: r.Model, Arm: r.Arm, Condition: r.Condition, Score: r.Score, Judge: r.Judge},
 			A:     stats.Significant(r.A, 4), B: stats.Significant(r.B, 4), Difference: r.Difference(), Chance: r.Chance(), P: r.Holm,
 			Items: r.Items, Up: r.Up, Down: r.Down, Direction: r.Direction(),
 		})
@@ -92,15 +90,15 @@ func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell 
 }
 
 // Items implements viewer.Comparer.
-func (Comparer) Items(ctx context.Context, a, b *viewer.Run, at versus.Place) ([]versus.Item, error) {
+func (Comparer) Items(ctx context.Context, a, b *viewer.Run, at viewer.Place) ([]viewer.Item, error) {
 	x, y, err := both(ctx, a, b)
 	if err != nil {
 		return nil, err
 	}
 	moved, other := compare.Items(x, y, compare.Row{Study: at.Study, Model: at.Model, Arm: at.Arm, Condition: at.Condition, Score: at.Score, Judge: at.Judge})
-	out := make([]versus.Item, 0, len(moved))
+	out := make([]viewer.Item, 0, len(moved))
 	for _, m := range moved {
-		out = append(out, versus.Item{Item: m.Item, Repeat: m.First, Other: other, A: stats.Significant(m.A, 3), B: stats.Significant(m.B, 3)})
+		out = append(out, viewer.Item{Item: m.Item, Repeat: m.First, Other: other, A: stats.Significant(m.A, 3), B: stats.Significant(m.B, 3)})
 	}
 	return out, nil
 }

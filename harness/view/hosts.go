@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"assay/results"
-	"assay/results/index"
 	"assay/results/store"
+	"assay/results/viewer"
 )
 
 // Columns of an index where a store has trials of several hosts, or of several kinds of GPU.
@@ -58,13 +58,13 @@ func hostsOf(ctx context.Context, st *store.Store) (*hosts, error) {
 
 // cells reads a study's trials: fill fills the cells of the next trial's columns; trials
 // come in Key order.
-func (h *hosts) cells(ctx context.Context, study string) (fill func(k results.Key, cells []index.Cell) error, stop func()) {
+func (h *hosts) cells(ctx context.Context, study string) (fill func(k results.Key, cells []viewer.Cell) error, stop func()) {
 	if len(h.cols) == 0 {
-		return func(results.Key, []index.Cell) error { return nil }, func() {}
+		return func(results.Key, []viewer.Cell) error { return nil }, func() {}
 	}
 	next, stop := iter.Pull2(h.st.TrialSessions(ctx, study))
 	at, err, more := next()
-	return func(k results.Key, cells []index.Cell) error {
+	return func(k results.Key, cells []viewer.Cell) error {
 		for more && err == nil && at.Key.Compare(k) < 0 {
 			at, err, more = next()
 		}
@@ -75,7 +75,7 @@ func (h *hosts) cells(ctx context.Context, study string) (fill func(k results.Ke
 		w := h.hardware(at.Session, k.Model)
 		for i, c := range h.cols {
 			if v := map[string]string{columnHost: w.Host, columnGPU: w.GPU}[c.Name]; v != "" {
-				cells[i] = index.Cell{Kind: index.Text, Text: v}
+				cells[i] = viewer.Cell{Kind: viewer.Text, Text: v}
 			}
 		}
 		return nil

@@ -15,8 +15,8 @@ import (
 	"assay/harness/studies"
 	"assay/perturb"
 	"assay/results"
-	"assay/results/index"
 	"assay/results/store"
+	"assay/results/viewer"
 )
 
 // Columns of an index beside the key and the scores.
@@ -46,7 +46,7 @@ type indexer struct {
 
 // Tables implements viewer.Indexer. An index of scores that are stored lies beside the
 // store and is used again; another one lasts as long as the viewer.
-func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int)) ([]*index.Table, error) {
+func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int)) ([]*viewer.Table, error) {
 	asked, err := experiment.Asked(ctx, x.st)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int
 	if err != nil {
 		return nil, err
 	}
-	var out []*index.Table
+	var out []*viewer.Table
 	for _, a := range asked {
 		tell(a.Rules.Study, 0)
 		t, err := x.table(ctx, a, man, on, tell)
@@ -75,7 +75,7 @@ func (x *indexer) Tables(ctx context.Context, tell func(study string, trials int
 	return out, nil
 }
 
-func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest, on *hosts, tell func(string, int)) (*index.Table, error) {
+func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest, on *hosts, tell func(string, int)) (*viewer.Table, error) {
 	of := "" // of scores that are made on the way: it cannot be told what they were made of
 	fresh, err := score.Fresh(ctx, x.st, a.Rules, a.Judges)
 	if err != nil {
@@ -92,7 +92,7 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 	}
 	file := strings.TrimSuffix(x.path, filepath.Ext(x.path)) + "-" + strings.ReplaceAll(a.Rules.Study, "/", "_") + ".index"
 	if of != "" {
-		if t, err := index.Open(file, of); err == nil {
+		if t, err := viewer.Open(file, of); err == nil {
 			return t, nil
 		}
 		if t, err := x.write(ctx, file, of, a, on, tell); err == nil || !errors.Is(err, os.ErrPermission) && !isReadOnly(err) {
@@ -111,14 +111,14 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 func isReadOnly(err error) bool { return strings.Contains(err.Error(), "read-only file system") }
 
 // write makes the index of a study's trials at path and opens it.
-func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on *hosts, tell func(string, int)) (*index.Table, error) {
+func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on *hosts, tell func(string, int)) (*viewer.Table, error) {
 	layout := a.Rules.Layout(a.Judges)
-	cols := slices.Concat(index.KeyColumns(), ownColumns(), on.cols)
+	cols := slices.Concat(viewer.KeyColumns(), ownColumns(), on.cols)
 	own := len(cols)
 	for _, c := range layout.Columns() {
 		cols = append(cols, scoreColumn(c))
 	}
-	b, err := index.NewBuilder(path, a.Rules.Study, of, cols)
+	b, err := viewer.NewBuilder(path, a.Rules.Study, of, cols)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +129,10 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on 
 	if err := b.Finish(); err != nil {
 		return nil, err
 	}
-	return index.Open(path, of)
+	return viewer.Open(path, of)
 }
 
-func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, layout *score.Layout, own int, on *hosts, tell func(string, int)) error {
+func (x *indexer) fill(ctx context.Context, b *viewer.Builder, a score.Asked, layout *score.Layout, own int, on *hosts, tell func(string, int)) error {
 	items := map[string]results.Item{}
 	for it, err := range x.st.Items(ctx, a.Rules.Study) {
 		if err != nil {
@@ -159,7 +159,7 @@ func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, lay
 	defer end()
 	n := 0
 	beside := own - len(on.cols)
-	cells := make([]index.Cell, own+len(layout.Columns()))
+	cells := make([]viewer.Cell, own+len(layout.Columns()))
 	return score.Walk(ctx, x.st, a.Rules, a.Judges, func(group []score.Scored) error {
 		for i, t := range group {
 			k := t.Row.Key
@@ -174,7 +174,7 @@ func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, lay
 				texts = []string{said.Answer, said.Reasoning}
 			}
 			fillRow(cells, t.Row, items[k.Item])
-			cells[beside-2], cells[beside-1] = index.Cell{}, index.Cell{}
+			cells[beside-2], cells[beside-1] = viewer.Cell{}, viewer.Cell{}
 			if right >= 0 {
 				cells[beside-2], cells[beside-1] = against(group, i, right, first)
 			}
@@ -196,54 +196,54 @@ func (x *indexer) fill(ctx context.Context, b *index.Builder, a score.Asked, lay
 }
 
 // cellOf is a score.
-func cellOf(t score.Scored, at int) index.Cell {
+func cellOf(t score.Scored, at int) viewer.Cell {
 	if v, ok := t.Number(at); ok {
-		return index.Cell{Kind: index.Number, Number: v}
+		return viewer.Cell{Kind: viewer.Number, Number: v}
 	}
 	if v, ok := t.Text(at); ok {
-		return index.Cell{Kind: index.Text, Text: v}
+		return viewer.Cell{Kind: viewer.Text, Text: v}
 	}
 	if why := t.Why(at); why != "" {
-		return index.Cell{Kind: index.Lacking, Text: why}
+		return viewer.Cell{Kind: viewer.Lacking, Text: why}
 	}
-	return index.Cell{}
+	return viewer.Cell{}
 }
 
 // against compares a trial with the baseline of its arm, and with the study's first arm
 // under its condition; both of its own repeat.
-func against(group []score.Scored, i, right int, first string) (baseline, arm index.Cell) {
+func against(group []score.Scored, i, right int, first string) (baseline, arm viewer.Cell) {
 	k := group[i].Row.Key
-	other := func(arm, condition string) index.Cell {
+	other := func(arm, condition string) viewer.Cell {
 		if k.Arm == arm && k.Condition == condition {
-			return index.Cell{}
+			return viewer.Cell{}
 		}
 		for _, o := range group {
 			if ok := o.Row.Key; ok.Arm == arm && ok.Condition == condition && ok.Repeat == k.Repeat {
 				return became(o, group[i], right)
 			}
 		}
-		return index.Cell{}
+		return viewer.Cell{}
 	}
 	return other(k.Arm, perturb.Baseline().Name), other(first, k.Condition)
 }
 
 // became says in a word what became of an answer that was right or wrong before.
-func became(before, now score.Scored, right int) index.Cell {
+func became(before, now score.Scored, right int) viewer.Cell {
 	a, ok1 := before.Number(right)
 	b, ok2 := now.Number(right)
 	switch {
 	case !ok1 || !ok2:
-		return index.Cell{Kind: index.Lacking, Text: "one of the two is neither right nor wrong"}
+		return viewer.Cell{Kind: viewer.Lacking, Text: "one of the two is neither right nor wrong"}
 	case a == 1 && b == 1:
-		return index.Cell{Kind: index.Text, Text: "right both times"}
+		return viewer.Cell{Kind: viewer.Text, Text: "right both times"}
 	case a == 0 && b == 0:
-		return index.Cell{Kind: index.Text, Text: "wrong both times"}
+		return viewer.Cell{Kind: viewer.Text, Text: "wrong both times"}
 	case a == 0 && b == 1:
-		return index.Cell{Kind: index.Text, Text: helped}
+		return viewer.Cell{Kind: viewer.Text, Text: helped}
 	case a == 1 && b == 0:
-		return index.Cell{Kind: index.Text, Text: harmed}
+		return viewer.Cell{Kind: viewer.Text, Text: harmed}
 	}
-	return index.Cell{Kind: index.Lacking, Text: "judges differ"}
+	return viewer.Cell{Kind: viewer.Lacking, Text: "judges differ"}
 }
 
 // ownColumns are the columns between the key and the scores.
@@ -258,17 +258,17 @@ func ownColumns() []results.FileColumn {
 		text(columnArm, "whether the answer is right, against that of the study's first arm, which answers at once, under the same condition")}
 }
 
-func fillRow(cells []index.Cell, r results.Row, it results.Item) {
-	text := func(s string) index.Cell {
+func fillRow(cells []viewer.Cell, r results.Row, it results.Item) {
+	text := func(s string) viewer.Cell {
 		if s == "" {
-			return index.Cell{}
+			return viewer.Cell{}
 		}
-		return index.Cell{Kind: index.Text, Text: s}
+		return viewer.Cell{Kind: viewer.Text, Text: s}
 	}
-	number := func(n int) index.Cell { return index.Cell{Kind: index.Number, Number: float64(n)} }
+	number := func(n int) viewer.Cell { return viewer.Cell{Kind: viewer.Number, Number: float64(n)} }
 	k := r.Key
 	for i, s := range []string{k.Model, k.Item, k.Arm, k.Condition} {
-		cells[i] = index.Cell{Kind: index.Text, Text: s}
+		cells[i] = viewer.Cell{Kind: viewer.Text, Text: s}
 	}
 	flags := ""
 	for _, f := range r.Flags {

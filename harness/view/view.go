@@ -23,7 +23,6 @@ import (
 	"assay/harness/page"
 	"assay/harness/study/accuracy"
 	"assay/results"
-	"assay/results/index"
 	"assay/results/store"
 	"assay/results/viewer"
 )
@@ -42,8 +41,8 @@ func Open(ctx context.Context, path string, configs []string, assemble experimen
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	is := func(column string, values ...string) index.Filter {
-		return index.Filter{Column: column, Op: index.Is, Values: values}
+	is := func(column string, values ...string) viewer.Filter {
+		return viewer.Filter{Column: column, Op: viewer.Is, Values: values}
 	}
 	r := &viewer.Run{
 		// A name of dots alone would lead elsewhere in an address.
@@ -51,15 +50,15 @@ func Open(ctx context.Context, path string, configs []string, assemble experimen
 		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, assemble: assemble, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
 		Right: scoreRight,
-		Shown: []string{index.KeyItem, index.KeyModel, index.KeyArm, index.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
-		Facets: []string{index.KeyModel, index.KeyArm, index.KeyCondition, index.KeyRepeat, columnType, columnTask, columnModality, scoreRight, accuracy.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
+		Shown: []string{viewer.KeyItem, viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
+		Facets: []string{viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, viewer.KeyRepeat, columnType, columnTask, columnModality, scoreRight, accuracy.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
 			"answered", "failure", columnFlags, columnCache, columnHost, columnGPU},
 		Finds: []viewer.Find{
-			{Title: "reasoning helped", Where: []index.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []index.Filter{is(columnArm, harmed)}},
-			{Title: "flipped in silence", Where: []index.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []index.Filter{is("to_target", "1")}},
-			{Title: "condition harmed", Where: []index.Filter{is(columnBaseline, harmed)}},
-			{Title: "wrong", Where: []index.Filter{is(scoreRight, "0")}}, {Title: "could not be read", Where: []index.Filter{is(accuracy.ScoreNoAnswer, "1")}}, {Title: "failed", Where: []index.Filter{is("answered", "0")}},
-			{Title: "flagged", Where: []index.Filter{{Column: columnFlags, Op: index.Known}}},
+			{Title: "reasoning helped", Where: []viewer.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []viewer.Filter{is(columnArm, harmed)}},
+			{Title: "flipped in silence", Where: []viewer.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []viewer.Filter{is("to_target", "1")}},
+			{Title: "condition harmed", Where: []viewer.Filter{is(columnBaseline, harmed)}},
+			{Title: "wrong", Where: []viewer.Filter{is(scoreRight, "0")}}, {Title: "could not be read", Where: []viewer.Filter{is(accuracy.ScoreNoAnswer, "1")}}, {Title: "failed", Where: []viewer.Filter{is("answered", "0")}},
+			{Title: "flagged", Where: []viewer.Filter{{Column: columnFlags, Op: viewer.Known}}},
 		},
 	}
 	return r, nil

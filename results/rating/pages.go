@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strconv"
 
-	"assay/results/serve"
 	"assay/results/text"
+	"assay/results/viewer"
 )
 
 //go:embed templates
@@ -30,13 +30,13 @@ type app struct {
 	cookie  string
 }
 
-// Handler is the application. It is to be put behind serve.Guard.
+// Handler is the application. It is to be put behind viewer.Guard.
 func Handler(s *Study, l *Log, pics Pictures) http.Handler {
 	a := &app{study: s, log: l, pics: pics, guesses: newGuesses(), cookie: "assay-rating-" + digest(s.Digest)[:8]}
 	a.pages = template.Must(template.New("").Funcs(template.FuncMap{"visible": text.VisibleLines}).ParseFS(templates, "templates/*.html"))
 	mux := http.NewServeMux()
-	mux.Handle("GET /assets/", serve.Assets())
-	mux.Handle("GET /rating/", serve.Files(assets, "assets"))
+	mux.Handle("GET /assets/", viewer.Assets())
+	mux.Handle("GET /rating/", viewer.Files(assets, "assets"))
 	mux.HandleFunc("GET /{$}", a.start)
 	mux.HandleFunc("POST /sign-in", a.signIn)
 	mux.HandleFunc("POST /sign-out", a.signOut)
@@ -157,7 +157,7 @@ func (a *app) start(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *app) signIn(w http.ResponseWriter, r *http.Request) {
-	if !a.guesses.allow(serve.Client(r), a.log.now()) {
+	if !a.guesses.allow(viewer.Client(r), a.log.now()) {
 		w.Header().Set("Retry-After", "60")
 		a.show(w, http.StatusTooManyRequests, "signin.html", view{Title: "Sign in", Wrong: "Too many codes were tried. Wait a minute and try again."})
 		return
@@ -172,7 +172,7 @@ func (a *app) signIn(w http.ResponseWriter, r *http.Request) {
 		a.show(w, status, "signin.html", view{Title: "Sign in", Wrong: wrong})
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: a.cookie, Value: token, Path: "/", HttpOnly: true, Secure: serve.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: int(sessionLife.Seconds())})
+	http.SetCookie(w, &http.Cookie{Name: a.cookie, Value: token, Path: "/", HttpOnly: true, Secure: viewer.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: int(sessionLife.Seconds())})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
@@ -182,7 +182,7 @@ func (a *app) signOut(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "Signing out could not be kept.", http.StatusInternalServerError)
 			return
 		}
-		http.SetCookie(w, &http.Cookie{Name: a.cookie, Path: "/", HttpOnly: true, Secure: serve.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: -1})
+		http.SetCookie(w, &http.Cookie{Name: a.cookie, Path: "/", HttpOnly: true, Secure: viewer.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: -1})
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -288,5 +288,5 @@ func (a *app) picture(w http.ResponseWriter, r *http.Request, s session, _ strin
 		http.Error(w, "it cannot be made again from the data set", http.StatusInternalServerError)
 		return
 	}
-	_ = serve.Samples(w, r, img) // a browser that left asks again
+	_ = viewer.Samples(w, r, img) // a browser that left asks again
 }

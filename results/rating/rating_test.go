@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/results/serve"
+	"assay/results/viewer"
 )
 
 // bad is an answer that wants to be more than text.
@@ -88,7 +88,7 @@ func (b *begun) open() {
 		b.t.Fatal(err)
 	}
 	b.log = log
-	b.server = httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, Handler(b.study, log, onePicture{})))
+	b.server = httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, Handler(b.study, log, onePicture{})))
 	b.t.Cleanup(b.close)
 }
 

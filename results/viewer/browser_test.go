@@ -16,7 +16,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"assay/results/browser"
-	"assay/results/viewer/address"
 )
 
 // TestGreyOf16BitsInABrowser: what stands on the canvas are the samples of the file that
@@ -30,7 +29,7 @@ func TestGreyOf16BitsInABrowser(t *testing.T) {
 		ramp.SetGray16(i%w, i/w, color.Gray16{Y: uint16(dark + step*(i*37%(w*h)))})
 	}
 	sh.picture = ramp
-	q := address.Key(key("m", "i0", "cue"))
+	q := AddressKey(key("m", "i0", "cue"))
 	q.Set("n", "1")
 	res, err := http.Get(base + "/run/x/picture?" + q.Encode())
 	if err != nil {

@@ -9,22 +9,19 @@ import (
 	"strconv"
 
 	"assay/results"
-	"assay/results/index"
-	"assay/results/viewer/address"
-	"assay/results/viewer/versus"
 )
 
 // Comparer puts runs beside each other, from their indexes.
 type Comparer interface {
-	Compare(ctx context.Context, a, b *Run, times bool, tell func(done, of int)) (*versus.Comparison, error)
+	Compare(ctx context.Context, a, b *Run, times bool, tell func(done, of int)) (*Comparison, error)
 	// Items are all items of which a score changed, those first that changed most.
-	Items(ctx context.Context, a, b *Run, at versus.Place) ([]versus.Item, error)
+	Items(ctx context.Context, a, b *Run, at Place) ([]Item, error)
 }
 
 // Compare makes the comparisons that pages ask for, one after the other, until ctx ends.
 func (v *Viewer) Compare(ctx context.Context) { v.keeper.Work(ctx, v.made) }
 
-func (v *Viewer) made(ctx context.Context, p versus.Pair, tell func(done, of int)) (*versus.Comparison, error) {
+func (v *Viewer) made(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error) {
 	a, b := v.named(p.A), v.named(p.B)
 	if a == nil || b == nil || v.Comparer == nil {
 		return nil, errors.New("these runs cannot be compared here")
@@ -42,17 +39,17 @@ func (v *Viewer) named(name string) *Run {
 }
 
 // Table is the index of a study's trials; nil: there is none yet.
-func (r *Run) Table(study string) *index.Table {
+func (r *Run) Table(study string) *Table {
 	t, _ := r.table(study)
 	return t
 }
 
 type comparePage struct {
 	head
-	versus.Page
+	Page
 	Runs  []*Run
 	Pairs []pairLine
-	Made  *versus.Comparison // of the pair whose rows are shown; nil: none yet
+	Made  *Comparison // of the pair whose rows are shown; nil: none yet
 }
 
 // pairLine is B beside A.
@@ -61,15 +58,15 @@ type pairLine struct {
 	Link        template.URL
 	Chosen      bool
 	State, Fail string
-	*versus.Comparison
+	*Comparison
 }
 
 func (v *Viewer) compare(w http.ResponseWriter, req *http.Request) error {
-	asked, err := versus.Of(req.URL.Query())
+	asked, err := ParsePair(req.URL.Query())
 	if err != nil {
 		return wrong(err)
 	}
-	page := comparePage{head: head{Title: "Compare runs"}, Page: versus.Page{View: asked}, Runs: v.runs}
+	page := comparePage{head: head{Title: "Compare runs"}, Page: Page{PairView: asked}, Runs: v.runs}
 	var runs []*Run
 	for _, name := range append([]string{asked.A}, asked.B...) {
 		r := v.named(name)
@@ -113,8 +110,8 @@ func headOf(ctx context.Context, title string, runs ...*Run) (head, error) {
 }
 
 // pair is how far the comparison with b is.
-func (v *Viewer) pair(asked versus.View, b string) pairLine {
-	line := pairLine{Name: b, Link: versus.Link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
+func (v *Viewer) pair(asked PairView, b string) pairLine {
+	line := pairLine{Name: b, Link: Link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
 	var at [2]int64
 	for i, name := range []string{asked.A, b} {
 		_, st := v.named(name).table("")
@@ -137,18 +134,18 @@ func (v *Viewer) pair(asked versus.View, b string) pairLine {
 
 type changedPage struct {
 	head
-	versus.Changed
+	Changed
 }
 
 // row is the pair and the row that an address is about, and its items that changed.
-func (v *Viewer) row(req *http.Request) (a, b *Run, at versus.Place, items []versus.Item, err error) {
+func (v *Viewer) row(req *http.Request) (a, b *Run, at Place, items []Item, err error) {
 	q := req.URL.Query()
-	a, b, at = v.named(q.Get("a")), v.named(q.Get("b")), versus.PlaceOf(q)
+	a, b, at = v.named(q.Get("a")), v.named(q.Get("b")), PlaceOf(q)
 	if a == nil || b == nil || v.Comparer == nil {
 		return a, b, at, nil, missing("there are no runs %q and %q here", q.Get("a"), q.Get("b"))
 	}
 	for _, r := range []*Run{a, b} {
-		if _, _, err := r.selected(address.View{Study: at.Study}); err != nil {
+		if _, _, err := r.selected(View{Study: at.Study}); err != nil {
 			return a, b, at, nil, err
 		}
 	}
@@ -157,7 +154,7 @@ func (v *Viewer) row(req *http.Request) (a, b *Run, at versus.Place, items []ver
 }
 
 func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
-	asked, err := versus.Of(req.URL.Query())
+	asked, err := ParsePair(req.URL.Query())
 	if err != nil {
 		return wrong(err)
 	}
@@ -169,7 +166,7 @@ func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := changedPage{h, versus.ChangedOf(a.Name, b.Name, at, items, asked.Page)}
+	page := changedPage{h, ChangedOf(a.Name, b.Name, at, items, asked.Page)}
 	v.page(w, http.StatusOK, "changed.html", page)
 	return nil
 }
@@ -177,7 +174,7 @@ func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
 // besidePage is the trials of both runs of one item that changed.
 type besidePage struct {
 	head
-	versus.Beside
+	Beside
 	Sides []side
 }
 
@@ -202,7 +199,7 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	h.Pictures = true
-	page := besidePage{head: h, Beside: versus.BesideOf(a.Name, b.Name, at, items, n)}
+	page := besidePage{head: h, Beside: BesideOf(a.Name, b.Name, at, items, n)}
 	for i, r := range []*Run{a, b} {
 		k := results.Key{Study: at.Study, Model: at.Model, Item: items[n].Item, Arm: at.Arm, Condition: at.Condition, Repeat: items[n].Repeat}
 		if i == 1 {
@@ -212,7 +209,7 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		if err != nil {
 			return err
 		}
-		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", address.Key(k)), t})
+		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", AddressKey(k)), t})
 	}
 	v.page(w, http.StatusOK, "beside.html", page)
 	return nil

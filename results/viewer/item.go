@@ -14,8 +14,6 @@ import (
 	"golang.org/x/image/draw"
 
 	"assay/results"
-	"assay/results/index"
-	"assay/results/viewer/address"
 )
 
 type itemPage struct {
@@ -59,7 +57,7 @@ const mostCells = 400
 func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
 	study, id := q.Get("study"), q.Get("item")
-	t, s, err := r.selected(address.View{Study: study, Query: index.Query{Where: []index.Filter{{Column: index.KeyItem, Op: index.Is, Values: []string{id}}}}})
+	t, s, err := r.selected(View{Study: study, Query: Query{Where: []Filter{{Column: KeyItem, Op: Is, Values: []string{id}}}}})
 	if err != nil {
 		return err
 	}
@@ -123,8 +121,8 @@ func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	return nil
 }
 
-func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
-	q := address.Key(tr.Key)
+func (r *Run) cell(t *Table, row int, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
+	q := AddressKey(tr.Key)
 	c := itemCell{There: true, Link: r.Link("trial", q), Thumb: drawn[tr.Inputs]}
 	if c.Thumb == "" {
 		c.Thumb = r.Link("thumb", q)
@@ -139,7 +137,7 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 	case ok && last.Output != nil:
 		c.Answer = short(last.Output.Answer)
 	}
-	if v := t.Cell(row, r.Right); v.Kind == index.Number && (v.Number == 0 || v.Number == 1) {
+	if v := t.Cell(row, r.Right); v.Kind == Number && (v.Number == 0 || v.Number == 1) {
 		c.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 	}
 	c.Flags = t.Cell(row, "flags").Text
@@ -147,9 +145,9 @@ func (r *Run) cell(t *index.Table, row int, tr results.Trial, drawn map[results.
 }
 
 // besideItem are the pages of the items before and after one.
-func (r *Run) besideItem(t *index.Table, id string) (prev, next template.URL) {
-	all := t.Values(index.KeyItem)
-	i, ok := slices.BinarySearchFunc(all, id, func(c index.Cell, id string) int { return strings.Compare(c.Text, id) })
+func (r *Run) besideItem(t *Table, id string) (prev, next template.URL) {
+	all := t.Values(KeyItem)
+	i, ok := slices.BinarySearchFunc(all, id, func(c Cell, id string) int { return strings.Compare(c.Text, id) })
 	if !ok {
 		return "", ""
 	}

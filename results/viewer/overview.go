@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/index"
-	"assay/results/viewer/graph"
 )
 
 // extents are counted anew when trials were stored since, and not all the time.
@@ -101,7 +99,7 @@ type runPage struct {
 	Trouble    string
 	Extents    []extentRow
 	Rate       string // of answers
-	Course     *graph.Curve
+	Course     *Curve
 	Studies    []studyFinds
 	Failures   []failureRow
 	Devices    []device
@@ -138,7 +136,7 @@ type failureRow struct {
 // device is what a device of the latest session did of late.
 type device struct {
 	Name, Kind, Now string
-	Power           *graph.Curve
+	Power           *Curve
 }
 
 func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
@@ -202,7 +200,7 @@ func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 // throughput says how fast answers come, and when the rest will be there.
 func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int) error {
 	const most, window = 2000, 2 * time.Minute
-	recent, err := graph.Recent(ctx, r.Store, most)
+	recent, err := Recent(ctx, r.Store, most)
 	if err != nil || len(recent) == 0 {
 		return err
 	}
@@ -215,7 +213,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	}
 	switch oldest := now.Sub(recent[len(recent)-1].Started); {
 	case n == 0 || left == 0 && now.Sub(recent[0].Started) > 10*time.Second: // it is at its end
-		if graph.Ordered(recent) { // else it is not known which was the last
+		if Ordered(recent) { // else it is not known which was the last
 			page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
 		}
 	default:
@@ -229,7 +227,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 			page.Rate += fmt.Sprintf(" At that pace the other %d trials take %s.", left, (time.Duration(float64(left) / perMinute * float64(time.Minute))).Round(time.Second))
 		}
 	}
-	course, err := graph.Course(ctx, r.Store, 120)
+	course, err := Course(ctx, r.Store, 120)
 	if err != nil || len(course) < 2 {
 		return err
 	}
@@ -237,7 +235,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	for _, a := range course {
 		xs, ys = append(xs, a.Started.Sub(course[0].Started).Seconds()), append(ys, float64(a.Trials))
 	}
-	if page.Course = graph.Line(xs, ys, 0); page.Course != nil {
+	if page.Course = Line(xs, ys, 0); page.Course != nil {
 		last := course[len(course)-1]
 		page.Course.First, page.Course.Until = course[0].Started.Format("15:04:05"), last.Started.Format("15:04:05")
 		page.Course.Alt = fmt.Sprintf("Trials begun over time: %d from %s to %s UTC", last.Trials, course[0].Started.Format("2006-01-02 15:04:05"), last.Started.Format("2006-01-02 15:04:05"))
@@ -247,7 +245,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 
 // finds are the choices of a study's trials that are one click away, and its failures by
 // kind: counted once, when the table is made.
-func (r *Run) finds(t *index.Table) studyFinds {
+func (r *Run) finds(t *Table) studyFinds {
 	out := studyFinds{Name: t.Study, Link: r.Trials(t.Study), N: t.Rows}
 	for _, f := range r.Finds {
 		q := url.Values{"study": {t.Study}}
@@ -263,13 +261,13 @@ func (r *Run) finds(t *index.Table) studyFinds {
 		if !there {
 			continue
 		}
-		if s, err := t.Select(index.Query{Where: f.Where}); err == nil {
+		if s, err := t.Select(Query{Where: f.Where}); err == nil {
 			out.Finds = append(out.Finds, foundTrials{f.Title, s.Len(), r.Link("trials", q)})
 		}
 	}
-	if all, err := t.Select(index.Query{}); err == nil {
+	if all, err := t.Select(Query{}); err == nil {
 		for _, c := range all.Counts("failure", 100) {
-			if c.Cell.Kind == index.Text && c.N > 0 {
+			if c.Cell.Kind == Text && c.N > 0 {
 				out.Failures = append(out.Failures, failureRow{t.Study, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {t.Study}, "is.failure": {c.Cell.Text}})})
 			}
 		}
@@ -288,14 +286,14 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 	ses := sessions[len(sessions)-1]
 	var out []device
 	for n, d := range ses.Devices {
-		end, ok, err := graph.End(ctx, r.Store, ses.ID, n)
+		end, ok, err := End(ctx, r.Store, ses.ID, n)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		samples, err := graph.Samples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
+		samples, err := GraphSamples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
 		if err != nil {
 			return nil, err
 		}
@@ -306,15 +304,15 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 		var now []string
 		var xs, ys []float64
 		for i, s := range samples {
-			if mw, ok := graph.Power(s); ok {
+			if mw, ok := Power(s); ok {
 				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 			}
 			if i == len(samples)-1 {
-				now = graph.Readings(s)
+				now = Readings(s)
 			}
 		}
 		o.Now = strings.Join(now, ", ")
-		if o.Power = graph.Line(xs, ys, 0); o.Power != nil {
+		if o.Power = Line(xs, ys, 0); o.Power != nil {
 			o.Power.First, o.Power.Until = ses.Origin.Add(samples[0].At).Format("15:04:05"), ses.Origin.Add(end).Format("15:04:05")
 			o.Power.Alt = fmt.Sprintf("Power of %s from %s to %s UTC, at most %s W", o.Name, o.Power.First, o.Power.Until, o.Power.High)
 		}

@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"assay/results"
-	"assay/results/serve"
-	"assay/results/viewer/address"
 )
 
 // mostSaved trials go into one file: each brings its pictures.
@@ -32,13 +30,13 @@ func (v *Viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 	page := savePage{}
 	name := "trial"
 	if q.Has("item") {
-		k, err := address.KeyOf(q)
+		k, err := KeyOf(q)
 		if err != nil {
 			return wrong(err)
 		}
 		keys, page.Of = []results.Key{k}, 1
 	} else {
-		asked, err := address.Of(q)
+		asked, err := ParseView(q)
 		if err != nil {
 			return wrong(err)
 		}
@@ -77,7 +75,7 @@ func (v *Viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 
 // savedStyle is the look of the pages, as one text.
 func savedStyle() ([]byte, error) {
-	shared, err := serve.Style()
+	shared, err := Style()
 	if err != nil {
 		return nil, err
 	}

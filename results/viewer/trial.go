@@ -19,12 +19,8 @@ import (
 	_ "golang.org/x/image/webp"
 
 	"assay/results"
-	"assay/results/index"
 	"assay/results/report"
-	"assay/results/serve"
 	"assay/results/text"
-	"assay/results/viewer/address"
-	"assay/results/viewer/graph"
 )
 
 // baseline is the condition that changes nothing.
@@ -64,7 +60,7 @@ type trialView struct {
 	Reasoning []report.Span
 	Text      []report.Span
 	Verdicts  []verdictView
-	Timeline  []*graph.Timeline
+	Timeline  []*Timeline
 	Ran       results.Hardware
 	Scores    []scoreView
 	Attempts  []attemptView
@@ -106,7 +102,7 @@ type attemptView struct {
 
 func (v *Viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := address.KeyOf(q)
+	k, err := KeyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -140,7 +136,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	if !ok {
 		return trialView{}, missing("no trial %s is stored", k.Name())
 	}
-	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", address.Key(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
+	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", AddressKey(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
 	said, err := r.Store.JudgmentsOf(ctx, k)
 	if err != nil {
 		return out, err
@@ -169,7 +165,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 			return out, err
 		} else if ok {
 			twin, before = &b, r.sent(ctx, b)
-			out.Twin = r.Link("trial", address.Key(bk))
+			out.Twin = r.Link("trial", AddressKey(bk))
 		}
 	}
 	out.Question, out.Gold, out.Options, out.Target = sent.Question, sent.Gold, sent.Options, sent.Target
@@ -210,10 +206,10 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 		}
 		out.Attempts = append(out.Attempts, av)
 	}
-	if out.Ran, err = graph.Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
+	if out.Ran, err = Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
 		return out, err
 	}
-	out.Timeline, err = graph.Timelines(ctx, r.Store, last)
+	out.Timeline, err = Timelines(ctx, r.Store, last)
 	return out, err
 }
 
@@ -245,19 +241,19 @@ func (r *Run) scores(k results.Key, out *trialView) {
 	if !ok {
 		return
 	}
-	for _, c := range t.Columns[len(index.KeyColumns()):] {
+	for _, c := range t.Columns[len(KeyColumns()):] {
 		s := scoreView{Name: title(c), Help: c.Help}
 		switch v := t.Cell(row, c.Name); v.Kind {
-		case index.Number:
-			s.Value = graph.Number(v.Number)
+		case Number:
+			s.Value = GraphNumber(v.Number)
 			if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 				out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 			}
-		case index.Text:
+		case Text:
 			s.Value = text.Visible(v.Text)
-		case index.Lacking:
+		case Lacking:
 			s.Why = text.Visible(v.Text)
-		case index.Absent:
+		case Absent:
 			continue
 		}
 		out.Scores = append(out.Scores, s)
@@ -281,7 +277,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 	}
 	var list []shown
 	for i, p := range sent.Pictures {
-		q := address.Key(out.Key)
+		q := AddressKey(out.Key)
 		q.Set("n", strconv.Itoa(i+1))
 		s := shown{Name: fmt.Sprintf("picture %d", i+1), URL: string(r.Link("raw", q))}
 		pv := pictureView{URL: r.Link("picture", q), Alt: fmt.Sprintf("Picture %d of %s as it was sent", i+1, out.Name), Width: p.Width, Height: p.Height}
@@ -290,7 +286,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 		}
 		out.Images = append(out.Images, pv)
 		if before != nil && i < len(before.Pictures) && !bytes.Equal(before.Pictures[i].Bytes, p.Bytes) {
-			bq := address.Key(out.Key)
+			bq := AddressKey(out.Key)
 			bq.Set("condition", baseline)
 			bq.Set("n", strconv.Itoa(i+1))
 			s.Beside = string(r.Link("raw", bq))
@@ -315,7 +311,7 @@ func prompts(r *Run, out *trialView, sent, before *Sent, saved bool) {
 	for i, t := range sent.Turns {
 		p := promptView{Turn: i + 1, Nonce: t.Nonce, Curl: t.Curl}
 		if !saved {
-			q := address.Key(out.Key)
+			q := AddressKey(out.Key)
 			q.Set("turn", strconv.Itoa(i+1))
 			p.Body = r.Link("body", q)
 		}
@@ -348,7 +344,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 			}
 		}
 		if !saved {
-			q := address.Key(out.Key)
+			q := AddressKey(out.Key)
 			q.Set("rubric", s.Rubric)
 			q.Set("judge", s.Judge)
 			vv.Reply = r.Link("reply", q)
@@ -363,7 +359,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 // pictureOf is the picture that an address names, and whether it is there.
 func (r *Run) pictureOf(req *http.Request) (Picture, error) {
 	q := req.URL.Query()
-	k, err := address.KeyOf(q)
+	k, err := KeyOf(q)
 	if err != nil {
 		return Picture{}, wrong(err)
 	}
@@ -398,7 +394,7 @@ func (v *Viewer) raw(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return plain(w, missing("the picture cannot be decoded here: %v", err))
 	}
-	return serve.Samples(w, req, img)
+	return Samples(w, req, img)
 }
 
 // plain tells a script what is wrong.
@@ -428,7 +424,7 @@ func (v *Viewer) picture(w http.ResponseWriter, req *http.Request, r *Run) error
 // body answers with the body of a request, to be sent again by curl.
 func (v *Viewer) body(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	k, err := address.KeyOf(q)
+	k, err := KeyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -467,7 +463,7 @@ type replyView struct {
 // reply shows what a judge wrote of a trial, word by word.
 func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := address.KeyOf(q)
+	k, err := KeyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -487,7 +483,7 @@ func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return err
 	}
-	page := replyPage{head: h, Back: r.Link("trial", address.Key(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
+	page := replyPage{head: h, Back: r.Link("trial", AddressKey(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
 	for n, a := range j.Attempts {
 		rv := replyView{Number: n + 1}
 		if a.Output != nil {

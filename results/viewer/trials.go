@@ -11,10 +11,7 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/index"
 	"assay/results/text"
-	"assay/results/viewer/address"
-	"assay/results/viewer/graph"
 )
 
 const (
@@ -29,7 +26,7 @@ type trialsPage struct {
 	Facets   []facet
 	Chips    []chip
 	Columns  []results.FileColumn // all of them
-	Ops      []index.Op
+	Ops      []Op
 	Sort     string
 	Down     bool
 	Hidden   []field // of the form, that no input of it has
@@ -84,7 +81,7 @@ type tableCell struct {
 }
 
 // selected is a study's table and the trials of a view.
-func (r *Run) selected(v address.View) (*index.Table, *index.Selection, error) {
+func (r *Run) selected(v View) (*Table, *Selection, error) {
 	t, st := r.table(v.Study)
 	if t == nil {
 		switch {
@@ -104,7 +101,7 @@ func (r *Run) selected(v address.View) (*index.Table, *index.Selection, error) {
 
 func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	asked, err := address.Of(q)
+	asked, err := ParseView(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -130,7 +127,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	if err != nil {
 		return err
 	}
-	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: index.Ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
+	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: Ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
 		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.findsIn(asked.Study).Finds}
 	_, st := r.table("")
 	if now, err := r.Store.Revision(req.Context()); err == nil && now != st.revision {
@@ -148,7 +145,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	page.facets(r, t, s, asked)
 	for i, f := range asked.Query.Where {
-		page.Chips = append(page.Chips, chip{words(f.Column) + " " + address.Said(f), r.Link("trials", asked.Without(i).Values())})
+		page.Chips = append(page.Chips, chip{words(f.Column) + " " + SayFilter(f), r.Link("trials", asked.Without(i).Values())})
 	}
 	if asked.Query.Words != "" {
 		rest := asked
@@ -167,7 +164,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	first := (asked.Page - 1) * pageRows
 	for i, row := range s.Page(first, pageRows) {
-		kq := address.Key(t.Key(row))
+		kq := AddressKey(t.Key(row))
 		kq.Set("in", asked.At(1).Values().Encode())
 		kq.Set("at", strconv.Itoa(first+i))
 		tr := trialRow{Link: r.Link("trial", kq)}
@@ -178,8 +175,8 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
-		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != index.KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), graph.Mean(sum, n), n))
+		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != KeyRepeat && n > 0 {
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), Mean(sum, n), n))
 		}
 	}
 	if asked.Page > 1 {
@@ -193,17 +190,17 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 }
 
 // cellOf is a value as a table shows it.
-func cellOf(r *Run, c headCell, v index.Cell) tableCell {
+func cellOf(r *Run, c headCell, v Cell) tableCell {
 	out := tableCell{Numeric: c.Numeric}
 	switch v.Kind {
-	case index.Number:
-		out.Text = graph.Number(v.Number)
+	case Number:
+		out.Text = GraphNumber(v.Number)
 		if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 			out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 		}
-	case index.Text:
+	case Text:
 		out.Text = text.Visible(v.Text)
-	case index.Lacking:
+	case Lacking:
 		out.Text, out.Why = "–", text.Visible(v.Text)
 	}
 	return out
@@ -211,14 +208,14 @@ func cellOf(r *Run, c headCell, v index.Cell) tableCell {
 
 // facets are the lists to choose from, each with how many trials a choice leaves; chosen
 // are the trials of the view.
-func (p *trialsPage) facets(r *Run, t *index.Table, chosen *index.Selection, asked address.View) {
+func (p *trialsPage) facets(r *Run, t *Table, chosen *Selection, asked View) {
 	inputs := map[string]bool{"study": true, "q": true, "sort": true, "page": true, "show": true}
 	for _, name := range r.Facets {
 		if !t.Has(name) || t.Distinct(name) > mostFacet || t.Distinct(name) < 2 {
 			continue
 		}
-		field := string(index.Is) + "." + name
-		s, own := chosen, func(f index.Filter) bool { return f.Column == name && f.Op == index.Is }
+		field := string(Is) + "." + name
+		s, own := chosen, func(f Filter) bool { return f.Column == name && f.Op == Is }
 		if slices.ContainsFunc(asked.Query.Where, own) { // a list counts what its own choice leaves out, too
 			others := asked.Query
 			others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), own)
@@ -230,20 +227,20 @@ func (p *trialsPage) facets(r *Run, t *index.Table, chosen *index.Selection, ask
 		f := facet{Name: words(name), Field: field}
 		values := 0
 		for _, c := range s.Counts(name, mostFacet) {
-			if c.Cell.Kind != index.Text && c.Cell.Kind != index.Number {
+			if c.Cell.Kind != Text && c.Cell.Kind != Number {
 				continue
 			}
 			values++
 			o := option{Value: c.Cell.Text, N: c.N}
-			if c.Cell.Kind == index.Number {
+			if c.Cell.Kind == Number {
 				o.Value = strconv.FormatFloat(c.Cell.Number, 'g', -1, 64)
 			}
 			o.Text = text.Visible(o.Value)
-			if named, ok := map[string]string{"0": "no", "1": "yes"}[o.Value]; ok && c.Cell.Kind == index.Number && name != index.KeyRepeat {
+			if named, ok := map[string]string{"0": "no", "1": "yes"}[o.Value]; ok && c.Cell.Kind == Number && name != KeyRepeat {
 				o.Text = named
 			}
-			o.Chosen = slices.ContainsFunc(asked.Query.Where, func(w index.Filter) bool {
-				return w.Column == name && w.Op == index.Is && slices.Contains(w.Values, o.Value)
+			o.Chosen = slices.ContainsFunc(asked.Query.Where, func(w Filter) bool {
+				return w.Column == name && w.Op == Is && slices.Contains(w.Values, o.Value)
 			})
 			if c.N > 0 || o.Chosen {
 				f.Options = append(f.Options, o)
@@ -271,7 +268,7 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 	if err != nil {
 		return "", "", ""
 	}
-	asked, err := address.Of(q)
+	asked, err := ParseView(q)
 	if asked.Study == "" {
 		asked.Study = k.Study
 	}
@@ -296,7 +293,7 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 		if at < 0 || len(found) != 1 {
 			return ""
 		}
-		kq := address.Key(t.Key(found[0]))
+		kq := AddressKey(t.Key(found[0]))
 		if in != "" {
 			kq.Set("in", in)
 		}

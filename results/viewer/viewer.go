@@ -1,14 +1,16 @@
 // Package viewer shows stores as pages: runs, trials, single trials and items.
 //
-//  1. A Run is a store with what its pages need besides: an index of its trials
-//     (index.Table), and somebody who knows what was sent.
-//  2. Watch keeps the indexes up to date while a run writes.
-//  3. Handler shows the pages (overview.go, trials.go, trial.go, item.go, compare.go);
-//     every view is a link. save.go writes trials as one file.
-//  4. Compare makes the comparisons that pages ask for.
+//  1. Serve shows pages to people in their browsers, and to nobody else (serve.go, guard.go).
+//  2. A Run is a store with what its pages need besides: an index of its trials, as columns
+//     in memory, so that a million of them are filtered, sorted and searched while a person
+//     waits (index.go, build.go, query.go), and somebody who knows what was sent.
+//  3. Watch keeps the indexes up to date while a run writes.
+//  4. Handler shows the pages (overview.go, trials.go, trial.go, item.go, compare.go); every
+//     view is a link (address.go). graph.go draws, save.go writes trials as one file.
+//  5. pair.go and keeper.go keep the comparisons of runs that pages ask for.
 //
-// Pages are made here, so that they can be read without a script. Texts of models and
-// data sets are never more than text.
+// Pages are made here, so that they can be read without a script. Texts of models
+// and data sets are never more than text.
 package viewer
 
 import (
@@ -26,12 +28,8 @@ import (
 	"time"
 
 	"assay/results"
-	"assay/results/index"
-	"assay/results/serve"
 	"assay/results/store"
 	"assay/results/text"
-	"assay/results/viewer/graph"
-	"assay/results/viewer/versus"
 )
 
 //go:embed templates/*.html
@@ -57,7 +55,7 @@ type Run struct {
 	Finds  []Find
 
 	mu     sync.Mutex
-	tables map[string]*index.Table
+	tables map[string]*Table
 	found  map[string]studyFinds // in the tables
 	state  state
 	extent extents
@@ -66,7 +64,7 @@ type Run struct {
 // Find is a choice of trials that is one click away.
 type Find struct {
 	Title string
-	Where []index.Filter
+	Where []Filter
 }
 
 // state is how far the indexes of a run are.
@@ -110,7 +108,7 @@ type Picture struct {
 
 // Indexer makes the indexes of a store's trials; tell is told how far it is.
 type Indexer interface {
-	Tables(ctx context.Context, tell func(study string, trials int)) ([]*index.Table, error)
+	Tables(ctx context.Context, tell func(study string, trials int)) ([]*Table, error)
 }
 
 // Viewer shows runs.
@@ -121,14 +119,14 @@ type Viewer struct {
 	runs   []*Run
 	pages  *template.Template
 	now    func() time.Time
-	keeper *versus.Keeper
+	keeper *Keeper
 }
 
 // New is a viewer of runs.
 func New(runs []*Run) *Viewer {
-	v := &Viewer{runs: runs, now: time.Now, keeper: versus.NewKeeper(time.Now)}
+	v := &Viewer{runs: runs, now: time.Now, keeper: NewKeeper(time.Now)}
 	v.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": graph.Number, "title": title, "several": func() bool { return len(runs) > 1 }, "plus": func(a, b int) int { return a + b },
+		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": GraphNumber, "title": title, "several": func() bool { return len(runs) > 1 }, "plus": func(a, b int) int { return a + b },
 	}).ParseFS(pageFiles, "templates/*.html"))
 	return v
 }
@@ -196,7 +194,7 @@ func (v *Viewer) Refresh(ctx context.Context, r *Run) {
 		fail(err)
 		return
 	}
-	made, found := map[string]*index.Table{}, map[string]studyFinds{}
+	made, found := map[string]*Table{}, map[string]studyFinds{}
 	for _, t := range tables {
 		made[t.Study], found[t.Study] = t, r.finds(t)
 	}
@@ -211,7 +209,7 @@ func (v *Viewer) Refresh(ctx context.Context, r *Run) {
 }
 
 // table is the index of a study; nil: there is none yet.
-func (r *Run) table(study string) (*index.Table, state) {
+func (r *Run) table(study string) (*Table, state) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tables[study], r.state
@@ -231,11 +229,11 @@ func (r *Run) studies() []string {
 	return slices.Sorted(maps.Keys(r.tables))
 }
 
-// Handler shows the pages. It is to stand behind serve.Guard.
+// Handler shows the pages. It is to stand behind Guard.
 func (v *Viewer) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /assets/", serve.Assets())
-	mux.Handle("GET /static/", serve.Files(staticFiles, "static"))
+	mux.Handle("GET /assets/", Assets())
+	mux.Handle("GET /static/", Files(staticFiles, "static"))
 	mux.HandleFunc("GET /{$}", v.list)
 	for path, do := range map[string]func(http.ResponseWriter, *http.Request) error{"": v.compare, "/items": v.changed, "/trial": v.beside} {
 		mux.HandleFunc("GET /compare"+path, func(w http.ResponseWriter, r *http.Request) {

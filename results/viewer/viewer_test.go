@@ -24,11 +24,7 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/index"
-	"assay/results/serve"
 	"assay/results/store"
-	"assay/results/viewer/address"
-	"assay/results/viewer/versus"
 )
 
 // TestMain has garbage collected less often: what these tests make is small and soon gone.
@@ -67,12 +63,12 @@ func (s *shelf) Of(_ context.Context, t results.Trial) (*Sent, error) {
 		Turns: []SentTurn{{Prompt: s.prompts[t.Key.Condition], Curl: "curl " + hostile, Body: []byte(`{"a":1}`), Nonce: "n1"}}}, nil
 }
 
-func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Table, error) {
+func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*Table, error) {
 	s.made++
 	path := filepath.Join(s.dir, fmt.Sprint("index", s.made))
-	cols := append(index.KeyColumns(), results.FileColumn{Name: "accuracy", Kind: results.NumberColumn, Unit: "1", Help: hostile}, results.FileColumn{Name: "latency_s", Kind: results.NumberColumn, Unit: "s"},
+	cols := append(KeyColumns(), results.FileColumn{Name: "accuracy", Kind: results.NumberColumn, Unit: "1", Help: hostile}, results.FileColumn{Name: "latency_s", Kind: results.NumberColumn, Unit: "s"},
 		results.FileColumn{Name: "failure", Kind: results.TextColumn}, results.FileColumn{Name: "flags", Kind: results.TextColumn})
-	b, err := index.NewBuilder(path, "s", "x", cols)
+	b, err := NewBuilder(path, "s", "x", cols)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +77,12 @@ func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Ta
 		if err != nil {
 			return nil, err
 		}
-		text := func(s string) index.Cell { return index.Cell{Kind: index.Text, Text: s} }
-		cells := []index.Cell{text(t.Key.Model), text(t.Key.Item), text(t.Key.Arm), text(t.Key.Condition), {Kind: index.Number, Number: float64(t.Key.Repeat)},
-			{Kind: index.Lacking, Text: hostile}, {Kind: index.Number, Number: float64(n%7) / 4}, {}, {}}
+		text := func(s string) Cell { return Cell{Kind: Text, Text: s} }
+		cells := []Cell{text(t.Key.Model), text(t.Key.Item), text(t.Key.Arm), text(t.Key.Condition), {Kind: Number, Number: float64(t.Key.Repeat)},
+			{Kind: Lacking, Text: hostile}, {Kind: Number, Number: float64(n%7) / 4}, {}, {}}
 		var words string
 		if last, _ := t.Last(); last.Output != nil {
-			cells[5] = index.Cell{Kind: index.Number, Number: map[bool]float64{true: 1}[strings.Contains(last.Output.Answer, "left")]}
+			cells[5] = Cell{Kind: Number, Number: map[bool]float64{true: 1}[strings.Contains(last.Output.Answer, "left")]}
 			words = last.Output.Answer
 		} else {
 			cells[7] = text(last.Failure.Kind)
@@ -100,8 +96,8 @@ func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*index.Ta
 	if err := b.Finish(); err != nil {
 		return nil, err
 	}
-	t, err := index.Open(path, "x")
-	return []*index.Table{t}, err
+	t, err := Open(path, "x")
+	return []*Table{t}, err
 }
 
 func key(model, item, condition string) results.Key {
@@ -157,10 +153,10 @@ func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
 		Read: func(string, results.Judgment) results.Reading {
 			return results.Reading{Fields: []results.Field{{Name: "score", Text: "5 " + hostile, Decides: true}}, Quotes: []results.Quote{{Text: "because of the box", Says: "it says so"}}, More: true}
 		},
-		Finds: []Find{{Title: "wrong", Where: []index.Filter{{Column: "accuracy", Op: index.Is, Values: []string{"0"}}}}, {Title: "nothing", Where: []index.Filter{{Column: "none", Op: index.Known}}}}}
+		Finds: []Find{{Title: "wrong", Where: []Filter{{Column: "accuracy", Op: Is, Values: []string{"0"}}}}, {Title: "nothing", Where: []Filter{{Column: "none", Op: Known}}}}}
 	v := New([]*Run{r})
 	v.Refresh(t.Context(), r)
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(Guard(Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	t.Cleanup(srv.Close)
 	return v, r, sh, srv.URL
 }
@@ -183,7 +179,7 @@ func get(t *testing.T, address string, want int) string {
 }
 
 func trialURL(base string, k results.Key) string {
-	return base + "/run/x/trial?" + address.Key(k).Encode()
+	return base + "/run/x/trial?" + AddressKey(k).Encode()
 }
 
 var hrefs = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
@@ -268,19 +264,19 @@ func inert(t *testing.T, at, page string) {
 // rude is a Comparer of names that want to be more than text.
 type rude struct{ model string }
 
-func (c rude) place() versus.Place {
-	return versus.Place{Study: "s", Model: c.model, Arm: "cot", Condition: "cue", Score: "accuracy", Judge: hostile}
+func (c rude) place() Place {
+	return Place{Study: "s", Model: c.model, Arm: "cot", Condition: "cue", Score: "accuracy", Judge: hostile}
 }
 
-func (c rude) Compare(context.Context, *Run, *Run, bool, func(int, int)) (*versus.Comparison, error) {
+func (c rude) Compare(context.Context, *Run, *Run, bool, func(int, int)) (*Comparison, error) {
 	if c.model == "" {
 		return nil, errors.New(hostile)
 	}
-	return &versus.Comparison{Notes: []string{hostile}, Changed: 1, Rows: []versus.Row{{Place: c.place(), Up: 1, Direction: "better"}, {Place: versus.Place{Study: hostile, Model: hostile, Arm: hostile, Condition: hostile, Score: hostile}}}}, nil
+	return &Comparison{Notes: []string{hostile}, Changed: 1, Rows: []Row{{Place: c.place(), Up: 1, Direction: "better"}, {Place: Place{Study: hostile, Model: hostile, Arm: hostile, Condition: hostile, Score: hostile}}}}, nil
 }
 
-func (c rude) Items(context.Context, *Run, *Run, versus.Place) ([]versus.Item, error) {
-	return []versus.Item{{Item: "i0", Other: c.model, A: hostile, B: hostile}, {Item: hostile}}, nil
+func (c rude) Items(context.Context, *Run, *Run, Place) ([]Item, error) {
+	return []Item{{Item: "i0", Other: c.model, A: hostile, B: hostile}, {Item: hostile}}, nil
 }
 
 // TestComparisonsAreOnlyText: whatever runs, models, scores and items are called, pages of
@@ -335,7 +331,7 @@ func TestAttacksOnSeveralStores(t *testing.T) {
 	v := New([]*Run{r, other})
 	v.Comparer = rude{"m"}
 	v.Refresh(t.Context(), other)
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(Guard(Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	defer srv.Close()
 	own := string(other.Link("", nil))
 	todo, kinds := []string{own}, map[string]int{}
@@ -369,7 +365,7 @@ func TestAttacksOnSeveralStores(t *testing.T) {
 		t.Errorf("%.300s", said)
 	}
 
-	closed := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0", Token: "secret"}, v.Handler()))
+	closed := httptest.NewServer(Guard(Options{Listen: "127.0.0.1:0", Token: "secret"}, v.Handler()))
 	defer closed.Close()
 	for _, page := range []string{"/compare?a=x&b=" + url.QueryEscape(other.Name), "/compare/items?a=x&b=y", "/compare/trial?a=x&b=y&n=0", "/run/x/"} {
 		for _, ask := range []struct {
@@ -417,7 +413,7 @@ func TestATrialIsShownWhole(t *testing.T) {
 			t.Errorf("%s: the page lacks %s", what, want)
 		}
 	}
-	q := address.Key(k)
+	q := AddressKey(k)
 	q.Set("n", "1")
 	raw := get(t, base+"/run/x/raw?"+q.Encode(), http.StatusOK)
 	if len(raw) != 16+12*8*2 || raw[:4] != "ASP1" || raw[12] != 1 || raw[13] != 16 || int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != 60_000 {
@@ -461,7 +457,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if strings.Contains(page, "<h2>Prompt") || strings.Contains(page, "data-pictures") {
 		t.Error("a prompt or a picture is shown all the same")
 	}
-	q := address.Key(key("m", "i0", "cue"))
+	q := AddressKey(key("m", "i0", "cue"))
 	q.Set("n", "1")
 	for _, what := range []string{"raw", "picture", "thumb"} {
 		get(t, base+"/run/x/"+what+"?"+q.Encode(), http.StatusNotFound)
@@ -513,7 +509,7 @@ func TestNeighboursWalkTheTable(t *testing.T) {
 // nothing in; its pictures are inside.
 func TestSavedFileStandsAlone(t *testing.T) {
 	_, _, _, base := stand(t)
-	for address, n := range map[string]int{"/run/x/save?" + address.Key(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
+	for address, n := range map[string]int{"/run/x/save?" + AddressKey(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
 		page := get(t, base+address, http.StatusOK)
 		for _, l := range links(page) {
 			if l != "#main" && !strings.HasPrefix(l, "data:image/png;base64,") {
@@ -632,7 +628,7 @@ func TestFilterOfAForm(t *testing.T) {
 	if u.Path != "/run/x/trials" || u.Query().Encode() != want.Encode() {
 		t.Errorf("it leads to %s", u)
 	}
-	v, err := address.Of(u.Query())
+	v, err := ParseView(u.Query())
 	if err != nil || v.Values().Encode() != want.Encode() {
 		t.Errorf("read again it is %s (%v)", v.Values().Encode(), err)
 	}

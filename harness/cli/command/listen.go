@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/urfave/cli/v2"
 
-	"assay/results/serve"
+	"assay/results/viewer"
 )
 
 // ListenFlags say where pages are shown, and to whom.
@@ -18,10 +18,10 @@ func ListenFlags() []cli.Flag {
 
 // Listen is what these flags say; who comes from elsewhere needs a token, unless the
 // pages have a sign-in of their own.
-func Listen(c *cli.Context, signIn bool) (serve.Options, error) {
-	o := serve.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn, Insecure: c.Bool("insecure")}
+func Listen(c *cli.Context, signIn bool) (viewer.Options, error) {
+	o := viewer.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn, Insecure: c.Bool("insecure")}
 	if !signIn && !o.Loopback() {
-		o.Token = serve.NewToken()
+		o.Token = viewer.NewToken()
 	}
 	if err := o.Check(); err != nil {
 		return o, Usage("%s: %w", c.Command.Name, err)

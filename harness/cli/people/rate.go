@@ -17,8 +17,8 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/reading"
 	"assay/results/rating"
-	"assay/results/serve"
 	"assay/results/store"
+	"assay/results/viewer"
 )
 
 // studyFlags say which reader study is meant.
@@ -123,8 +123,8 @@ func (s streams) serve(c *cli.Context) error {
 }
 
 // show serves until Ctrl-C, which is how this ends and no failure.
-func (s streams) show(ctx context.Context, o serve.Options, h http.Handler) error {
-	return serve.Run(ctx, o, h, func(address string) {
+func (s streams) show(ctx context.Context, o viewer.Options, h http.Handler) error {
+	return viewer.Serve(ctx, o, h, func(address string) {
 		fmt.Fprintf(s.Out, "study server at %s for raters and coordinator, until Ctrl-C\n", address)
 	})
 }

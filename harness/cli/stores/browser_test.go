@@ -19,7 +19,6 @@ import (
 	"assay/harness/view"
 	"assay/results"
 	"assay/results/browser"
-	"assay/results/serve"
 	"assay/results/store"
 	"assay/results/viewer"
 )
@@ -93,7 +92,7 @@ func TestViewInABrowser(t *testing.T) {
 	defer r.Store.Close()
 	v := viewer.New([]*viewer.Run{r})
 	v.Refresh(t.Context(), r)
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	defer srv.Close()
 	b := browser.Start(t)
 	trial := srv.URL + fmt.Sprintf("/run/tour/trial?study=%s&model=%s&item=%s&arm=%s&condition=%s&repeat=0", k.Study, k.Model, k.Item, k.Arm, k.Condition)

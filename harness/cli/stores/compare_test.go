@@ -22,7 +22,6 @@ import (
 	"assay/harness/compare"
 	"assay/harness/view"
 	"assay/results"
-	"assay/results/serve"
 	"assay/results/stats"
 	"assay/results/viewer"
 )
@@ -76,7 +75,7 @@ func opened(t testing.TB, stores ...string) (string, []*viewer.Run) {
 	var work sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	work.Go(func() { v.Compare(ctx) })
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	t.Cleanup(func() {
 		srv.Close()
 		cancel()

@@ -20,8 +20,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/view"
-	"assay/results/index"
-	"assay/results/serve"
 	"assay/results/viewer"
 )
 
@@ -65,7 +63,7 @@ func BenchmarkView(b *testing.B) {
 			b.Fatal(err)
 		}
 		v := viewer.New([]*viewer.Run{r})
-		srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+		srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 		get(b, srv.URL+"/static/viewer.js")
 		shown := time.Since(begin)
 		if err := view.Prepare(b.Context(), path, io.Discard); err != nil { // as the command does: nothing is left to do
@@ -161,7 +159,7 @@ func compareAll(b *testing.B, r *viewer.Run) {
 	v.Comparer = view.Comparer{}
 	v.Refresh(b.Context(), copied)
 	runtime.GC()
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	defer srv.Close()
 	ctx, cancel := context.WithCancel(b.Context())
 	var work sync.WaitGroup
@@ -209,22 +207,22 @@ type shaken struct {
 	dir string
 }
 
-func (s shaken) Tables(context.Context, func(string, int)) ([]*index.Table, error) {
+func (s shaken) Tables(context.Context, func(string, int)) ([]*viewer.Table, error) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var out []*index.Table
+	var out []*viewer.Table
 	for _, study := range []string{"cot", "faithfulness"} {
 		t := s.of.Table(study)
 		path := filepath.Join(s.dir, study)
-		bld, err := index.NewBuilder(path, study, "", t.Columns)
+		bld, err := viewer.NewBuilder(path, study, "", t.Columns)
 		if err != nil {
 			return nil, err
 		}
-		cells := make([]index.Cell, len(t.Columns))
+		cells := make([]viewer.Cell, len(t.Columns))
 		for row := range t.Rows {
 			for i, c := range t.Columns {
 				cells[i] = t.Cell(row, c.Name)
-				if i >= len(index.KeyColumns()) && cells[i].Kind == index.Number && rnd.IntN(10) == 0 {
-					if other := t.Cell(rnd.IntN(t.Rows), c.Name); other.Kind == index.Number {
+				if i >= len(viewer.KeyColumns()) && cells[i].Kind == viewer.Number && rnd.IntN(10) == 0 {
+					if other := t.Cell(rnd.IntN(t.Rows), c.Name); other.Kind == viewer.Number {
 						cells[i] = other
 					}
 				}
@@ -236,7 +234,7 @@ func (s shaken) Tables(context.Context, func(string, int)) ([]*index.Table, erro
 		if err := bld.Finish(); err != nil {
 			return nil, err
 		}
-		made, err := index.Open(path, "")
+		made, err := viewer.Open(path, "")
 		if err != nil {
 			return nil, err
 		}

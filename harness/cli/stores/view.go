@@ -11,7 +11,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/view"
-	"assay/results/serve"
 	"assay/results/viewer"
 )
 
@@ -62,7 +61,7 @@ func storesOf(c *cli.Context) ([]string, error) {
 	return out, nil
 }
 
-func (s streams) view(ctx context.Context, o serve.Options, paths, configs []string) error {
+func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []string) error {
 	defer view.Sparing()()
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
@@ -97,7 +96,7 @@ func (s streams) view(ctx context.Context, o serve.Options, paths, configs []str
 			v.Watch(ctx, r)
 		})
 	}
-	return command.Environment(serve.Run(ctx, o, v.Handler(), func(address string) {
+	return command.Environment(viewer.Serve(ctx, o, v.Handler(), func(address string) {
 		fmt.Fprintf(s.Out, "pages at %s until Ctrl-C\n", address)
 	}))
 }

@@ -26,8 +26,6 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/view"
 	"assay/results"
-	"assay/results/index"
-	"assay/results/serve"
 	"assay/results/store"
 	"assay/results/viewer"
 )
@@ -95,7 +93,7 @@ func pages(t testing.TB) (dir, base string) {
 	}
 	v := viewer.New([]*viewer.Run{r})
 	v.Refresh(t.Context(), r)
-	srv := httptest.NewServer(serve.Guard(serve.Options{Listen: "127.0.0.1:0"}, v.Handler()))
+	srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 	t.Cleanup(func() {
 		srv.Close()
 		r.Store.Close()
@@ -144,7 +142,7 @@ func TestTheIndexHoldsTheExport(t *testing.T) {
 }
 
 // holdsTheExport compares the indexes of a folder's tour with its export.
-func holdsTheExport(t *testing.T, dir string) (tables []*index.Table, seen int) {
+func holdsTheExport(t *testing.T, dir string) (tables []*viewer.Table, seen int) {
 	t.Helper()
 	r, err := view.Open(t.Context(), filepath.Join(dir, "tour.sqlite"), nil, command.Assemble)
 	if err != nil {
@@ -157,7 +155,7 @@ func holdsTheExport(t *testing.T, dir string) (tables []*index.Table, seen int) 
 	at := map[string]int{}
 	for _, row := range rows(t, dir) {
 		study := row["study"].(string)
-		var table *index.Table
+		var table *viewer.Table
 		for _, x := range tables {
 			if x.Study == study {
 				table = x
@@ -184,11 +182,11 @@ func holdsTheExport(t *testing.T, dir string) (tables []*index.Table, seen int) 
 			}
 			seen++
 			switch v := table.Cell(n, c.Name); v.Kind {
-			case index.Number:
+			case viewer.Number:
 				if v.Number != want {
 					t.Fatalf("%s: %+v is %v, the export has %v", c.Name, table.Key(n), v.Number, want)
 				}
-			case index.Text:
+			case viewer.Text:
 				if v.Text != want {
 					t.Fatalf("%s: %+v is %q, the export has %v", c.Name, table.Key(n), v.Text, want)
 				}
@@ -311,8 +309,8 @@ func TestHelpedAndHarmed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	word := func(before, now index.Cell) string {
-		if before.Kind != index.Number || now.Kind != index.Number {
+	word := func(before, now viewer.Cell) string {
+		if before.Kind != viewer.Number || now.Kind != viewer.Number {
 			return ""
 		}
 		return map[[2]float64]string{{0, 0}: "wrong both times", {1, 1}: "right both times", {0, 1}: "helped", {1, 0}: "harmed"}[[2]float64{before.Number, now.Number}]
@@ -328,10 +326,10 @@ func TestHelpedAndHarmed(t *testing.T) {
 				if other, ok := x.Row(k); ok && other != n {
 					want = word(x.Cell(other, "accuracy"), x.Cell(n, "accuracy"))
 				}
-				if got.Kind == index.Text && got.Text != want || got.Kind != index.Text && want != "" {
+				if got.Kind == viewer.Text && got.Text != want || got.Kind != viewer.Text && want != "" {
 					t.Errorf("%s of %+v is %+v, want %q", column, x.Key(n), got, want)
 				}
-				if got.Kind == index.Text {
+				if got.Kind == viewer.Text {
 					said[column+" "+got.Text]++
 				}
 			}

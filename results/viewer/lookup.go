@@ -1,4 +1,4 @@
-package graph
+package viewer
 
 import (
 	"context"
@@ -99,9 +99,9 @@ func Course(ctx context.Context, st *store.Store, points int) ([]Arrival, error)
 	return out, nil
 }
 
-// Samples are those of a session's nth device from one time to another, on the
+// GraphSamples are those of a session's nth device from one time to another, on the
 // session's clock, and at most that many of them, evenly.
-func Samples(ctx context.Context, st *store.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
+func GraphSamples(ctx context.Context, st *store.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
 	var out []telemetry.Sample
 	for c, err := range store.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ?1 AND device = ?2
 		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_bundle WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,

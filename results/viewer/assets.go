@@ -1,4 +1,4 @@
-package serve
+package viewer
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package serve
+package viewer
 
 import (
 	"bytes"
@@ -222,7 +222,7 @@ func TestEndsWithItsContext(t *testing.T) {
 		<-ctx.Done()
 		io.WriteString(w, "whole")
 	})
-	go func() { ended <- Run(ctx, Options{Listen: "127.0.0.1:0"}, h, func(a string) { address <- a }) }()
+	go func() { ended <- Serve(ctx, Options{Listen: "127.0.0.1:0"}, h, func(a string) { address <- a }) }()
 	url := <-address
 	got := make(chan string, 1)
 	go func() {
@@ -248,7 +248,7 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 	open, end := context.WithCancel(t.Context())
 	defer end()
-	if err := Run(open, Options{Listen: "0.0.0.0:0"}, h, func(string) { end() }); err == nil {
+	if err := Serve(open, Options{Listen: "0.0.0.0:0"}, h, func(string) { end() }); err == nil {
 		t.Error("it listens to everybody without a token")
 	}
 }
@@ -261,7 +261,7 @@ func TestTheAddressOfAllCanBeOpened(t *testing.T) {
 		address, ended := make(chan string, 1), make(chan error, 1)
 		h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		go func() {
-			ended <- Run(ctx, Options{Listen: listen, Token: NewToken(), Insecure: true}, h, func(a string) { address <- a })
+			ended <- Serve(ctx, Options{Listen: listen, Token: NewToken(), Insecure: true}, h, func(a string) { address <- a })
 		}()
 		got := <-address
 		u, err := url.Parse(got)

@@ -1,4 +1,4 @@
-package versus
+package viewer
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func TestAViewIsItsAddress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z&= ü+%]{1,4}`)
-		v := View{A: name.Draw(t, "a"), Times: rapid.Bool().Draw(t, "times"), All: rapid.Bool().Draw(t, "all"), Order: rapid.SampledFrom([]string{"", "p"}).Draw(t, "order"), Page: rapid.IntRange(1, 9).Draw(t, "page"),
+		v := PairView{A: name.Draw(t, "a"), Times: rapid.Bool().Draw(t, "times"), All: rapid.Bool().Draw(t, "all"), Order: rapid.SampledFrom([]string{"", "p"}).Draw(t, "order"), Page: rapid.IntRange(1, 9).Draw(t, "page"),
 			Only: Place{Study: name.Draw(t, "study"), Score: name.Draw(t, "score")}}
 		v.B = rapid.SliceOfNDistinct(name.Filter(func(s string) bool { return s != v.A }), 1, 3, func(s string) string { return s }).Draw(t, "b")
 		v.Show = rapid.SampledFrom(v.B).Draw(t, "show")
@@ -24,18 +24,18 @@ func TestAViewIsItsAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Of(q); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := ParsePair(q); err != nil || !reflect.DeepEqual(got, v) {
 			t.Fatalf("%+v becomes %+v (%v)", v, got, err)
 		}
 	})
 	for _, bad := range []string{"page=0", "page=x", "order=q"} {
 		q, _ := url.ParseQuery(bad)
-		if _, err := Of(q); err == nil {
+		if _, err := ParsePair(q); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
 	// A run is not put beside itself, nor another one twice.
-	if v, err := Of(url.Values{"a": {"x"}, "b": {"x", "y", "", "y"}}); err != nil || fmt.Sprintf("%v %s", v.B, v.Show) != "[y] y" {
+	if v, err := ParsePair(url.Values{"a": {"x"}, "b": {"x", "y", "", "y"}}); err != nil || fmt.Sprintf("%v %s", v.B, v.Show) != "[y] y" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -54,14 +54,14 @@ func rows() (out []Row) {
 // TestRowsOfAView: what changed beyond noise comes alone unless all is asked for; lists say
 // how many rows a choice leaves.
 func TestRowsOfAView(t *testing.T) {
-	names := func(v View) string {
+	names := func(v PairView) string {
 		s := ""
 		for _, r := range v.Cut(rows()) {
 			s += r.Model + "." + r.Score + " "
 		}
 		return s
 	}
-	for want, v := range map[string]View{
+	for want, v := range map[string]PairView{
 		"m.accuracy n.accuracy ":                           {Page: 1},
 		"m.accuracy m.tokens m.steps n.accuracy n.tokens ": {All: true},
 		"n.accuracy m.accuracy m.tokens n.tokens m.steps ": {All: true, Order: "p"},
@@ -72,7 +72,7 @@ func TestRowsOfAView(t *testing.T) {
 			t.Errorf("%+v: %s", v, got)
 		}
 	}
-	f := View{Only: Place{Model: "m"}}.Facets(rows())
+	f := PairView{Only: Place{Model: "m"}}.Facets(rows())
 	if fmt.Sprint(f) != "[{model [{m 1 true} {n 1 false}]} {score [{accuracy 1 false} {steps 0 false} {tokens 0 false}]}]" {
 		t.Errorf("lists: %v", f)
 	}
@@ -88,7 +88,7 @@ func TestPagesOfRowsAndItems(t *testing.T) {
 		items = append(items, Item{Item: fmt.Sprint(i)})
 	}
 	for page, n := range map[int]int{1: 100, 2: 100, 3: 50, 4: 0} {
-		p := View{A: "a", B: []string{"b"}, Show: "b", All: true, Page: page}.PageOf(c)
+		p := PairView{A: "a", B: []string{"b"}, Show: "b", All: true, Page: page}.PageOf(c)
 		d := ChangedOf("a", "b", Place{}, items, page)
 		if len(p.Rows) != n || len(d.Items) != n || (p.Prev == "") != (page == 1) || (p.Next == "") != (page > 2) || (d.Prev == "") != (page == 1) || (d.Next == "") != (page > 2) {
 			t.Errorf("page %d: %d rows, %d items, %q, %q", page, len(p.Rows), len(d.Items), p.Prev, p.Next)

@@ -1,4 +1,4 @@
-package index
+package viewer
 
 import (
 	"bufio"
@@ -150,7 +150,7 @@ func read(f *os.File, of string) (*Table, error) {
 	if sum.Sum32() != binary.LittleEndian.Uint32(end[8:]) {
 		return nil, errDamaged
 	}
-	t.words = &words{file: f, at: map[string][]extent{}}
+	t.words = &indexWords{file: f, at: map[string][]extent{}}
 	for _, p := range h.Parts {
 		if p.From < 0 || p.To < p.From || p.To > from {
 			return nil, errDamaged
@@ -175,8 +175,8 @@ func bytesOf[T uint16 | uint32 | float64](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// words finds the trials in which a word is.
-type words struct {
+// indexWords finds the trials in which a word is.
+type indexWords struct {
 	file *os.File
 	at   map[string][]extent
 	list []string // sorted
@@ -184,9 +184,9 @@ type words struct {
 
 type extent struct{ from, n int64 }
 
-func (w *words) close() error { return w.file.Close() }
+func (w *indexWords) close() error { return w.file.Close() }
 
-func (w *words) add(table []byte) error {
+func (w *indexWords) add(table []byte) error {
 	next := func() (uint64, bool) {
 		v, n := binary.Uvarint(table)
 		if n <= 0 {
@@ -217,7 +217,7 @@ func (w *words) add(table []byte) error {
 }
 
 // mark sets those of the trials in which the word is.
-func (w *words) mark(word string, rows []bool) error {
+func (w *indexWords) mark(word string, rows []bool) error {
 	for _, e := range w.at[word] {
 		b := make([]byte, e.n)
 		if _, err := w.file.ReadAt(b, e.from); err != nil {

@@ -1,4 +1,4 @@
-package index
+package viewer
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // BenchmarkMillionRows prints what an index of a million made-up trials takes: 60
 // columns, eight of them of a million different numbers, 60 words of answer each.
 //
-//	go test -run '^$' -bench MillionRows -benchtime 1x ./results/index
+//	go test -run '^$' -bench MillionRows -benchtime 1x ./results/viewer
 func BenchmarkMillionRows(b *testing.B) {
 	const n, few, many = 1_000_000, 52, 8
 	cols := KeyColumns()

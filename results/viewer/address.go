@@ -1,5 +1,6 @@
-// Package address keeps what a page shows in its address, so that every view is a link.
-package address
+// Address keeps what a page shows in its address, so that every view is a link.
+
+package viewer
 
 import (
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"assay/results"
-	"assay/results/index"
 )
 
 const mostPage = 1_000_000
@@ -22,14 +22,14 @@ const mostPage = 1_000_000
 // A form adds a filter by fcol, fop and fval.
 type View struct {
 	Study string
-	Query index.Query
+	Query Query
 	Show  []string
 	Page  int // from 1
 }
 
-// Of reads an address. Empty values are fields of a form that were left alone.
-func Of(q url.Values) (View, error) {
-	v := View{Study: q.Get("study"), Page: 1, Query: index.Query{Words: strings.TrimSpace(q.Get("q"))}}
+// ParseView reads an address. Empty values are fields of a form that were left alone.
+func ParseView(q url.Values) (View, error) {
+	v := View{Study: q.Get("study"), Page: 1, Query: Query{Words: strings.TrimSpace(q.Get("q"))}}
 	var names []string
 	for name := range q {
 		names = append(names, name)
@@ -37,20 +37,20 @@ func Of(q url.Values) (View, error) {
 	slices.Sort(names)
 	for _, name := range names {
 		op, column, ok := strings.Cut(name, ".")
-		if !ok || !slices.Contains(index.Ops(), index.Op(op)) {
+		if !ok || !slices.Contains(Ops(), Op(op)) {
 			continue
 		}
 		values := slices.DeleteFunc(slices.Clone(q[name]), func(s string) bool { return s == "" })
 		if len(values) > 0 {
-			v.Query.Where = append(v.Query.Where, index.Filter{Column: column, Op: index.Op(op), Values: values})
+			v.Query.Where = append(v.Query.Where, Filter{Column: column, Op: Op(op), Values: values})
 		}
 	}
-	if column, op := q.Get("fcol"), index.Op(q.Get("fop")); column != "" && (q.Get("fval") != "" || op == index.Missing || op == index.Known) {
+	if column, op := q.Get("fcol"), Op(q.Get("fop")); column != "" && (q.Get("fval") != "" || op == Missing || op == Known) {
 		values := []string{q.Get("fval")}
 		if values[0] == "" {
 			values[0] = "1"
 		}
-		v.Query.Where = append(v.Query.Where, index.Filter{Column: column, Op: op, Values: values})
+		v.Query.Where = append(v.Query.Where, Filter{Column: column, Op: op, Values: values})
 	}
 	v.Query.Sort, v.Query.Down = strings.CutPrefix(q.Get("sort"), "-")
 	for _, name := range q["show"] {
@@ -100,28 +100,28 @@ func (v View) Without(n int) View {
 // At is the view on another page.
 func (v View) At(page int) View { v.Page = page; return v }
 
-// Said is a filter in words.
-func Said(f index.Filter) string {
+// SayFilter is a filter in words.
+func SayFilter(f Filter) string {
 	list := strings.Join(f.Values, " or ")
 	switch f.Op {
-	case index.Is:
+	case Is:
 		return "is " + list
-	case index.Not:
+	case Not:
 		return "is not " + list
-	case index.Least:
+	case Least:
 		return "at least " + list
-	case index.Most:
+	case Most:
 		return "at most " + list
-	case index.Holds:
+	case Holds:
 		return "contains " + list
-	case index.Missing:
+	case Missing:
 		return "is missing"
 	}
 	return "is known"
 }
 
-// Key names a trial in an address.
-func Key(k results.Key) url.Values {
+// AddressKey names a trial in an address.
+func AddressKey(k results.Key) url.Values {
 	return url.Values{"study": {k.Study}, "model": {k.Model}, "item": {k.Item}, "arm": {k.Arm}, "condition": {k.Condition}, "repeat": {strconv.Itoa(k.Repeat)}}
 }
 

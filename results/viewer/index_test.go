@@ -1,13 +1,11 @@
-package index
+package viewer
 
 import (
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,16 +16,6 @@ import (
 
 	"assay/results"
 )
-
-// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
-// program does.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400)
-	}
-	m.Run()
-}
 
 // trial is what a test puts into an index.
 type trial struct {

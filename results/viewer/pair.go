@@ -1,6 +1,7 @@
-// Package versus has comparisons of runs for pages: it keeps them, made one after the
+// Pair has comparisons of runs for pages: it keeps them, made one after the
 // other while pages go on (keeper.go), and cuts them to what an address asks for.
-package versus
+
+package viewer
 
 import (
 	"cmp"
@@ -57,11 +58,11 @@ func PlaceOf(q url.Values) Place {
 	return Place{q.Get("study"), q.Get("model"), q.Get("arm"), q.Get("condition"), q.Get("score"), q.Get("judge")}
 }
 
-// View is what a page shows:
+// PairView is what a page shows:
 //
 //	a=RUN  b=RUN (again for another)  show=RUN  times=1  all=1  order=p
 //	study=S  model=M  arm=A  condition=C  score=S  page=N
-type View struct {
+type PairView struct {
 	A     string
 	B     []string
 	Show  string // of B, the one whose rows are shown
@@ -72,11 +73,9 @@ type View struct {
 	Page  int    // from 1
 }
 
-const mostPage = 1_000_000
-
-// Of reads an address.
-func Of(q url.Values) (View, error) {
-	v := View{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: PlaceOf(q), Page: 1}
+// ParsePair reads an address.
+func ParsePair(q url.Values) (PairView, error) {
+	v := PairView{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: PlaceOf(q), Page: 1}
 	for _, b := range q["b"] {
 		if b != "" && b != v.A && !slices.Contains(v.B, b) {
 			v.B = append(v.B, b)
@@ -102,7 +101,7 @@ func Of(q url.Values) (View, error) {
 }
 
 // Values is the address of the view.
-func (v View) Values() url.Values {
+func (v PairView) Values() url.Values {
 	q := v.Only.Values()
 	for name, s := range map[string]string{"a": v.A, "show": v.Show, "order": v.Order} {
 		if s != "" {
@@ -125,16 +124,16 @@ func (v View) Values() url.Values {
 }
 
 // At is the view on another page.
-func (v View) At(page int) View { v.Page = page; return v }
+func (v PairView) At(page int) PairView { v.Page = page; return v }
 
 // Beside is the view with the rows of another run.
-func (v View) Beside(b string) View { v.Show, v.Page = b, 1; return v }
+func (v PairView) Beside(b string) PairView { v.Show, v.Page = b, 1; return v }
 
 // Pair is the comparison whose rows are shown.
-func (v View) Pair(b string) Pair { return Pair{v.A, b, v.Times} }
+func (v PairView) Pair(b string) Pair { return Pair{v.A, b, v.Times} }
 
 // Cut is the rows of a comparison that the view is of, on all of its pages.
-func (v View) Cut(rows []Row) []Row {
+func (v PairView) Cut(rows []Row) []Row {
 	var out []Row
 	for _, r := range rows {
 		if (v.All || r.Direction != "") && fits(r.Place, v.Only, "") {
@@ -150,13 +149,6 @@ func (v View) Cut(rows []Row) []Row {
 		})
 	}
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // fields of a place that rows are chosen by.
@@ -181,21 +173,21 @@ func fits(p, only Place, but string) bool {
 	return true
 }
 
-// Facet is a list to choose rows by.
-type Facet struct {
+// PairFacet is a list to choose rows by.
+type PairFacet struct {
 	Name    string
-	Options []Option
+	Options []PairOption
 }
 
-// Option is a value with how many rows it leaves.
-type Option struct {
+// PairOption is a value with how many rows it leaves.
+type PairOption struct {
 	Value  string
 	N      int
 	Chosen bool
 }
 
 // Facets are the lists with more than one value.
-func (v View) Facets(rows []Row) (out []Facet) {
+func (v PairView) Facets(rows []Row) (out []PairFacet) {
 	for i, f := range fields(&Place{}) {
 		n := map[string]int{}
 		for _, r := range rows {
@@ -206,11 +198,11 @@ func (v View) Facets(rows []Row) (out []Facet) {
 		if len(n) < 2 {
 			continue
 		}
-		facet := Facet{Name: f.name}
+		facet := PairFacet{Name: f.name}
 		for value, n := range n {
-			facet.Options = append(facet.Options, Option{value, n, value == *fields(&v.Only)[i].of})
+			facet.Options = append(facet.Options, PairOption{value, n, value == *fields(&v.Only)[i].of})
 		}
-		slices.SortFunc(facet.Options, func(a, b Option) int { return cmp.Compare(a.Value, b.Value) })
+		slices.SortFunc(facet.Options, func(a, b PairOption) int { return cmp.Compare(a.Value, b.Value) })
 		out = append(out, facet)
 	}
 	return out

@@ -1,4 +1,4 @@
-package versus
+package viewer
 
 import (
 	"html/template"
@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// pageRows are the rows and the items of a page.
-const pageRows = 100
+// pairPageRows are the rows and the items of a page.
+const pairPageRows = 100
 
 // Page is the rows of a comparison that a view shows.
 type Page struct {
-	View
-	Facets     []Facet
+	PairView
+	Facets     []PairFacet
 	Rows       []LinkedRow
 	N, From    int          // rows of all pages, and before this one
 	Within     template.URL // with rows within noise, or without them
@@ -38,9 +38,9 @@ func Link(page string, queries ...url.Values) template.URL {
 func pair(a, b string) url.Values { return url.Values{"a": {a}, "b": {b}} }
 
 // PageOf is what the view shows of a comparison.
-func (v View) PageOf(c *Comparison) Page {
+func (v PairView) PageOf(c *Comparison) Page {
 	rows := v.Cut(c.Rows)
-	p := Page{View: v, Facets: v.Facets(c.Rows), N: len(rows)}
+	p := Page{PairView: v, Facets: v.Facets(c.Rows), N: len(rows)}
 	var to int
 	p.From, to = ends(v.Page, len(rows))
 	for _, r := range rows[p.From:to] {
@@ -64,8 +64,8 @@ func (v View) PageOf(c *Comparison) Page {
 
 // ends are where the rows of a page begin and end, of n.
 func ends(page, n int) (from, to int) {
-	from = min((page-1)*pageRows, n)
-	return from, min(from+pageRows, n)
+	from = min((page-1)*pairPageRows, n)
+	return from, min(from+pairPageRows, n)
 }
 
 // Changed is the items of which a score changed, a page of them.

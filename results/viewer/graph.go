@@ -1,9 +1,10 @@
-// Package graph makes what pages draw of a store: a request on an axis of time, curves of
+// Graph makes what pages draw of a store: a request on an axis of time, curves of
 // what devices drew, how trials came in.
 //
 // lookup.go answers what pages ask for that in milliseconds, whatever the store's size: each
 // question is a few steps along an index.
-package graph
+
+package viewer
 
 import (
 	"context"
@@ -137,7 +138,7 @@ func drew(ctx context.Context, st *store.Store, session int64, from, to time.Dur
 		}
 		// A little more on both sides: a sample holds until the next one.
 		const beside = 200 * time.Millisecond
-		samples, err := Samples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
+		samples, err := GraphSamples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +204,7 @@ func Line(xs, ys []float64, low float64) *Curve {
 	for i := range xs {
 		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*(xs[i]-from)/(to-from), 198-196*(ys[i]-low)/(high-low))
 	}
-	return &Curve{Points: strings.TrimSpace(b.String()), High: Number(math.Round(high*100) / 100)}
+	return &Curve{Points: strings.TrimSpace(b.String()), High: GraphNumber(math.Round(high*100) / 100)}
 }
 
 // Power is what a sample says of it, in mW; false: nothing.
@@ -236,8 +237,8 @@ func Readings(s telemetry.Sample) []string {
 	return out
 }
 
-// Number is a number for a person.
-func Number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+// GraphNumber is a number for a person.
+func GraphNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // Mean is that of n numbers, with four significant digits.
 func Mean(sum float64, n int) string {
@@ -245,5 +246,5 @@ func Mean(sum float64, n int) string {
 	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
 		v = short
 	}
-	return Number(v)
+	return GraphNumber(v)
 }

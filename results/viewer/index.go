@@ -1,4 +1,4 @@
-// Package index holds the trials of one study as columns in memory, so that a million
+// Index holds the trials of one study as columns in memory, so that a million
 // of them are filtered, sorted and searched while a person waits.
 //
 //  1. A Builder takes trials in Key order (build.go) and writes a file.
@@ -7,7 +7,8 @@
 //
 // Every column is a list of its different cells in order, and a number of a cell for
 // each trial: comparing numbers of cells compares cells.
-package index
+
+package viewer
 
 import (
 	"cmp"
@@ -140,7 +141,7 @@ type Table struct {
 	Rows    int
 
 	of    []column
-	words *words
+	words *indexWords
 }
 
 // place is where a column stands; -1: there is none.

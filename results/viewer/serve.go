@@ -1,11 +1,12 @@
-// Package serve shows pages to people in their browsers, and to nobody else.
+// Serve shows pages to people in their browsers, and to nobody else.
 //
 //  1. Options say where: on this machine alone, unless more is asked for and guarded.
 //  2. Guard stands before every handler: it looks at the host's name, at where a
 //     request comes from, at the token, and sets what a browser may do with a page.
 //  3. Assets are the scripts and styles that pages share; picture.js shows a picture at
 //     the depth that Samples sends.
-package serve
+
+package viewer
 
 import (
 	"context"
@@ -101,9 +102,9 @@ const (
 	maxBody       = 1 << 20
 )
 
-// Run shows h, guarded, until ctx ends, and lets requests that are under way end. ready
+// Serve shows h, guarded, until ctx ends, and lets requests that are under way end. ready
 // is told the address to open, with the token.
-func Run(ctx context.Context, o Options, h http.Handler, ready func(address string)) error {
+func Serve(ctx context.Context, o Options, h http.Handler, ready func(address string)) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
