@@ -14,7 +14,6 @@ import (
 	"assay/backends"
 	"assay/backends/backendtest"
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/backends/wire"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
@@ -82,18 +81,18 @@ func noneLeft(t *testing.T, before int) {
 // Every hazard is a typed failure or a right answer, in every protocol; none
 // hangs, and none leaves a goroutine behind.
 func TestPlantedFaults(t *testing.T) {
-	want := map[reader.FaultKind][]backends.Kind{
-		reader.FaultErrorInBand: {backends.ErrServer}, reader.FaultEarlyClose: {backends.ErrTruncated}, reader.FaultStall: {backends.ErrStalled},
-		reader.FaultLongLine: {backends.ErrMalformed}, reader.FaultWrongType: {backends.ErrMalformed, backends.ErrTruncated}, reader.FaultReset: {backends.ErrTruncated},
-		reader.FaultLoading: {backends.ErrLoading, backends.ErrServer}, reader.FaultInternal: {backends.ErrServer},
+	want := map[phantom.FaultKind][]backends.Kind{
+		phantom.FaultErrorInBand: {backends.ErrServer}, phantom.FaultEarlyClose: {backends.ErrTruncated}, phantom.FaultStall: {backends.ErrStalled},
+		phantom.FaultLongLine: {backends.ErrMalformed}, phantom.FaultWrongType: {backends.ErrMalformed, backends.ErrTruncated}, phantom.FaultReset: {backends.ErrTruncated},
+		phantom.FaultLoading: {backends.ErrLoading, backends.ErrServer}, phantom.FaultInternal: {backends.ErrServer},
 	}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
-		var readers []reader.Profile
-		for _, kind := range append([]reader.FaultKind{""}, reader.FaultKinds()...) {
-			p := reader.Profiles()[0]
+		var readers []phantom.Profile
+		for _, kind := range append([]phantom.FaultKind{""}, phantom.FaultKinds()...) {
+			p := phantom.Profiles()[0]
 			p.Name, p.Base, p.PerChunk, p.PerMegapixel = "with-"+string(kind), 0, 20*time.Microsecond, 0
 			if kind != "" {
-				p.Faults = []reader.Fault{{Kind: kind, Rate: 1}}
+				p.Faults = []phantom.Fault{{Kind: kind, Rate: 1}}
 			}
 			p.Acuity, p.AcuityCoT, p.Wanders, p.StepRight = 1, 1, 0, 1 // nothing is left to chance, which the name sways
 			readers = append(readers, p)
@@ -109,7 +108,7 @@ func TestPlantedFaults(t *testing.T) {
 		ask := func(model string) (*backends.Response, error) {
 			r := backendtest.Ask(model, q.Text+"\n\nReason step by step.", picture)
 			r.Timeouts = backends.Timeouts{Connect: 5 * time.Second, FirstContent: 5 * time.Second, Stall: 5 * time.Second, Total: 20 * time.Second}
-			if model == "with-"+string(reader.FaultStall) {
+			if model == "with-"+string(phantom.FaultStall) {
 				r.Timeouts.Stall = 300 * time.Millisecond // the others may be as slow as the machine is
 			}
 			return b.Generate(t.Context(), r, timing.NewRecorder(timing.NewClock()))
@@ -122,7 +121,7 @@ func TestPlantedFaults(t *testing.T) {
 		if last(plain) != "Final answer: "+q.Answer {
 			t.Errorf("%s: %q, right is %q", protocol, plain.Answer, q.Answer)
 		}
-		for _, kind := range reader.FaultKinds() {
+		for _, kind := range phantom.FaultKinds() {
 			resp, err := ask("with-" + string(kind))
 			if want[kind] == nil { // it breaks no rule of the protocol
 				switch {
@@ -130,11 +129,11 @@ func TestPlantedFaults(t *testing.T) {
 					t.Errorf("%s, %s: %v", protocol, kind, err)
 				case last(resp) != last(plain):
 					t.Errorf("%s, %s: %q", protocol, kind, resp.Answer)
-				case kind == reader.FaultSplitUTF8 && !strings.Contains(resp.Answer, "Röntgen"):
+				case kind == phantom.FaultSplitUTF8 && !strings.Contains(resp.Answer, "Röntgen"):
 					t.Errorf("%s: letters cut in two came as %q", protocol, resp.Answer)
-				case kind == reader.FaultNoUsage && resp.Usage.CompletionTokens != nil:
+				case kind == phantom.FaultNoUsage && resp.Usage.CompletionTokens != nil:
 					t.Errorf("%s: %d tokens, which nobody counted", protocol, *resp.Usage.CompletionTokens)
-				case kind != reader.FaultNoUsage && 2**resp.Usage.CompletionTokens < *plain.Usage.CompletionTokens: // wording differs by name
+				case kind != phantom.FaultNoUsage && 2**resp.Usage.CompletionTokens < *plain.Usage.CompletionTokens: // wording differs by name
 					t.Errorf("%s, %s: %d tokens, %d without it", protocol, kind, *resp.Usage.CompletionTokens, *plain.Usage.CompletionTokens)
 				}
 				continue
@@ -148,14 +147,14 @@ func TestPlantedFaults(t *testing.T) {
 			t.Error(err)
 		}
 		noneLeft(t, before)
-		struck := map[reader.FaultKind]bool{}
+		struck := map[phantom.FaultKind]bool{}
 		for _, e := range ledger.entries(t) {
 			struck[e.Fault] = true
 			if e.Reader != "with-"+string(e.Fault) || e.Protocol != protocol {
 				t.Errorf("%s: the ledger says %s of %s", protocol, e.Fault, e.Reader)
 			}
 		}
-		if len(struck) != 1+len(reader.FaultKinds()) {
+		if len(struck) != 1+len(phantom.FaultKinds()) {
 			t.Errorf("%s: the ledger knows %v", protocol, struck)
 		}
 	}
@@ -163,10 +162,10 @@ func TestPlantedFaults(t *testing.T) {
 
 // A fault strikes at its rate, and not the same request every time.
 func TestFaultsStrikeAtTheirRate(t *testing.T) {
-	p := reader.Profiles()[0]
+	p := phantom.Profiles()[0]
 	p.Name, p.Base, p.PerChunk, p.PerMegapixel, p.PerToken = "often", 0, 0, 0, 0
-	p.Faults = []reader.Fault{{Kind: reader.FaultInternal, Rate: .2}, {Kind: reader.FaultLoading, Rate: .1}}
-	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []reader.Profile{p}})
+	p.Faults = []phantom.Fault{{Kind: phantom.FaultInternal, Rate: .2}, {Kind: phantom.FaultLoading, Rate: .1}}
+	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []phantom.Profile{p}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/backends/wire"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
@@ -86,7 +85,7 @@ func TestContinuationsOfPhantoms(t *testing.T) {
 	}
 }
 
-func memory(t *testing.T) reader.Memory {
+func memory(t *testing.T) phantom.Memory {
 	t.Helper()
 	for _, p := range phantom.Profiles() {
 		if p.Name == "memoriser" {
@@ -94,7 +93,7 @@ func memory(t *testing.T) reader.Memory {
 		}
 	}
 	t.Fatal("no memoriser")
-	return reader.Memory{}
+	return phantom.Memory{}
 }
 
 // TestRawRequestsAndReplies: what is sent where, and what is made of each reply.

@@ -1,4 +1,6 @@
-package phantom
+package phantom_test
+
+import "assay/backends/phantom"
 
 import (
 	"bytes"
@@ -99,8 +101,8 @@ func TestCachesReuseWhatRealOnesDo(t *testing.T) {
 			{sent{system: "sys", text: long, more: salt("c"), uuid: "b", shade: 9}, 0, 1}, // its name counts, not its pixels
 		},
 	} {
-		caches := &Caches{}
-		h, err := Handler(Options{Skill: new(skill.Films), Protocol: protocol, Caches: caches})
+		caches := &phantom.Caches{}
+		h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol, Caches: caches})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/harness/dataset/phantom/skill"
 )
 
@@ -402,7 +401,7 @@ func decoded(t *testing.T, e exchange) any {
 // Unverified: nobody has recorded a live vLLM. The shapes follow its source.
 func TestUnverifiedVLLMFraming(t *testing.T) {
 	thinker := quick("seer", true)
-	thinker.Thinking = reader.ThinksChannel
+	thinker.Thinking = phantom.ThinksChannel
 	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "vllm", Readers: []phantom.Profile{thinker, quick("scribe", false)}})
 	const path, question = "/v1/chat/completions", "How large is the heart? Select one option.\\nA. Normal\\nB. Borderline"
 	chat := func(model, more string) string {

@@ -10,14 +10,11 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
-
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/reader"
 )
 
 // strike decides what goes wrong with a reply. A request that is sent again may
 // fare better.
-func (s *server) strike(t *take, reply *reader.Reply) {
+func (s *server) strike(t *take, reply *Reply) {
 	if len(t.reader.Faults) == 0 && t.reader.Jitter == 0 {
 		return
 	}
@@ -26,12 +23,12 @@ func (s *server) strike(t *take, reply *reader.Reply) {
 	again := s.seen[sent]
 	s.seen[sent]++
 	s.mu.Unlock()
-	t.pace = chance.New(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
+	t.pace = New(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
 	t.fault = t.reader.Strikes(t.pace.Unit())
 	if !t.stream && !t.fault.Whole() {
 		t.fault = ""
 	}
-	if t.fault == reader.FaultSplitUTF8 {
+	if t.fault == FaultSplitUTF8 {
 		const plain, foreign = "radiograph", "radiograph (Röntgen)"
 		thinking, answer := strings.Replace(reply.Thinking, plain, foreign, 1), strings.Replace(reply.Answer, plain, foreign, 1)
 		if thinking == reply.Thinking && answer == reply.Answer {
@@ -42,7 +39,7 @@ func (s *server) strike(t *take, reply *reader.Reply) {
 }
 
 // record writes the truth behind a reply.
-func (s *server) record(t *take, reply reader.Reply) {
+func (s *server) record(t *take, reply Reply) {
 	if _, judge := s.judges[t.reader.Name]; judge || s.options.Ledger == nil {
 		return
 	}
@@ -78,18 +75,18 @@ func (s *sink) send(b []byte) error {
 	s.n++
 	late := s.n > 1+len(s.t.chunks)/2 // far enough into the stream
 	switch kind := s.t.fault; {
-	case kind == reader.FaultComments && s.n > 1:
+	case kind == FaultComments && s.n > 1:
 		if err := s.write(s.blank); err != nil {
 			return err
 		}
-	case kind == reader.FaultSlowDrip && s.n <= 4:
+	case kind == FaultSlowDrip && s.n <= 4:
 		for i := range b {
 			if err := s.write(b[i : i+1]); err != nil {
 				return err
 			}
 		}
 		return nil
-	case kind == reader.FaultSplitUTF8:
+	case kind == FaultSplitUTF8:
 		if i := bytes.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 			if err := s.write(b[:i+1]); err != nil {
 				return err
@@ -97,20 +94,20 @@ func (s *sink) send(b []byte) error {
 			b = b[i+1:]
 		}
 	case !late:
-	case kind == reader.FaultErrorInBand:
+	case kind == FaultErrorInBand:
 		if err := s.write(s.problem); err != nil {
 			return err
 		}
 		return errEnded
-	case kind == reader.FaultEarlyClose:
+	case kind == FaultEarlyClose:
 		return errBroken
-	case kind == reader.FaultStall:
+	case kind == FaultStall:
 		<-s.ctx.Done()
 		return errBroken
-	case kind == reader.FaultReset:
+	case kind == FaultReset:
 		s.reset()
 		return errGone
-	case kind == reader.FaultLongLine:
+	case kind == FaultLongLine:
 		part := bytes.Repeat([]byte("x"), 1<<20)
 		err := s.write([]byte(s.long))
 		for n := 0; err == nil && n < longLine && s.ctx.Err() == nil; n += len(part) {
@@ -164,11 +161,11 @@ func linger(conn net.Conn) {
 // refused answers for the faults that leave no reply; false: there is one.
 func (t *take) refused(w http.ResponseWriter, loading, broken func()) bool {
 	switch t.fault {
-	case reader.FaultLoading:
+	case FaultLoading:
 		loading()
-	case reader.FaultInternal:
+	case FaultInternal:
 		broken()
-	case reader.FaultWrongType:
+	case FaultWrongType:
 		page(w)
 	default:
 		return false

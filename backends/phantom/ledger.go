@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"assay/backends/phantom/reader"
 )
 
 // Entry is the truth behind one reply. A line of a ledger is one of them.
@@ -18,13 +16,13 @@ type Entry struct {
 	// Sent is the digest of the request's body as a store of results has it for
 	// every turn: of its length, eight bytes from the least, and of itself. So an
 	// entry belongs to the turns whose Sent is the same.
-	Sent     string           `json:"sent"`
-	Protocol string           `json:"protocol"`
-	Reader   string           `json:"reader"`
-	Fault    reader.FaultKind `json:"fault,omitempty"` // what went wrong on the way
-	Cut      bool             `json:"cut,omitempty"`   // the token limit was reached
+	Sent     string    `json:"sent"`
+	Protocol string    `json:"protocol"`
+	Reader   string    `json:"reader"`
+	Fault    FaultKind `json:"fault,omitempty"` // what went wrong on the way
+	Cut      bool      `json:"cut,omitempty"`   // the token limit was reached
 
-	reader.Truth
+	Truth
 }
 
 // sentDigest is a body's digest as results.DigestOf computes it.

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"assay/backends/phantom/reader"
 )
 
 // llamaBuild is whose framing is spoken.
@@ -262,8 +260,8 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 	role := event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
 	to := &sink{ctx: out.ctx, t: t, write: out.chunk, reset: out.reset, blank: []byte(":\n\n"), long: `data: {"choices":[{"delta":{"content":"`,
 		problem: fmt.Appendf(nil, "data: %s\n\n", encode(map[string]any{"error": llamaProblem{Code: 500, Message: "the computation failed", Type: "server_error"}}))}
-	alone := t.ask.Schema != nil || t.fault == reader.FaultRoleFirst // the first chunk, which has no token
-	if t.fault == reader.FaultRoleFirst && to.send(role) != nil {
+	alone := t.ask.Schema != nil || t.fault == FaultRoleFirst // the first chunk, which has no token
+	if t.fault == FaultRoleFirst && to.send(role) != nil {
 		return
 	}
 	n := 0
@@ -273,7 +271,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 		case i > 0:
 		case !alone: // it comes in one chunk with the first token
 			b = slices.Clone(role)
-		case t.fault != reader.FaultRoleFirst:
+		case t.fault != FaultRoleFirst:
 			if err := to.send(role); err != nil {
 				return err
 			}
@@ -299,7 +297,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 	timings := t.llamaTimings(t.tokens())
 	var end []byte
 	switch {
-	case t.fault == reader.FaultNoUsage:
+	case t.fault == FaultNoUsage:
 		end = event(delta(&finish, map[string]any{}), nil, nil)
 	case c.StreamOptions.IncludeUsage:
 		end = append(event(delta(&finish, map[string]any{}), nil, nil), event([]llamaChoice{}, t.llamaUsage(), timings)...)

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"assay/backends/phantom/reader"
 )
 
 // ollamaVersion is whose framing is spoken.
@@ -123,7 +121,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if p.Vision {
 		can = append(can, "vision")
 	}
-	if p.Thinking != reader.ThinksNot {
+	if p.Thinking != ThinksNot {
 		can = append(can, "thinking")
 	}
 	const template = "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}"
@@ -252,7 +250,7 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	if on, ok := req.Think.(bool); ok {
 		j.ask.Think = &on
-		if on && p.Thinking == reader.ThinksNot {
+		if on && p.Thinking == ThinksNot {
 			ollamaError(w, 400, fmt.Sprintf("%q does not support thinking", req.Model))
 			return
 		}
@@ -279,8 +277,8 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var texts []string
 	for _, m := range req.Messages {
 		texts = append(texts, m.Content)
-		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: m.Content, Shows: len(m.Images) > 0})
-		var shown []reader.Film // the last message that has any gives those that the reader looks at
+		j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: m.Content, Shows: len(m.Images) > 0})
+		var shown []Film // the last message that has any gives those that the reader looks at
 		for _, image := range m.Images {
 			if !p.Vision {
 				break // they are dropped without a word
@@ -353,7 +351,7 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	}
 	if t.stream {
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		if t.fault == reader.FaultRoleFirst && line(ollamaLine{}) != nil {
+		if t.fault == FaultRoleFirst && line(ollamaLine{}) != nil {
 			return
 		}
 	}
@@ -375,7 +373,7 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	if t.cut {
 		end.Reason = "length"
 	}
-	if t.fault == reader.FaultNoUsage {
+	if t.fault == FaultNoUsage {
 		end = ollamaLine{Done: true, Reason: end.Reason}
 	}
 	if t.stream {

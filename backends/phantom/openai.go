@@ -9,9 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"assay/backends/phantom/cache"
-	"assay/backends/phantom/reader"
 )
 
 // completion is a request to /v1/chat/completions as llama-server and vLLM both
@@ -76,7 +73,7 @@ func (c *completion) parse(body []byte) error {
 }
 
 // job reads the conversation of a request for a reader.
-func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []byte) (job, error) {
+func (c completion) job(skill Skill, p Profile, began time.Time, body []byte) (job, error) {
 	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {
@@ -101,13 +98,13 @@ func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []b
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
 		return j, errMessages
 	}
-	j.prompt = cache.Prompt{Salt: c.CacheSalt, Fresh: c.CachePrompt != nil && !*c.CachePrompt}
+	j.prompt = Prompt{Salt: c.CacheSalt, Fresh: c.CachePrompt != nil && !*c.CachePrompt}
 	var texts []string
 	for _, m := range messages {
 		var whole string
 		if !bytes.HasPrefix(m.Content, []byte("[")) && json.Unmarshal(m.Content, &whole) == nil {
 			texts = append(texts, whole)
-			j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: whole})
+			j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: whole})
 			j.prompt.Say(whole)
 			continue
 		}
@@ -115,7 +112,7 @@ func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []b
 		if err := json.Unmarshal(m.Content, &parts); err != nil {
 			return j, errMessages
 		}
-		var shown []reader.Film // the last message that has any gives those that the reader looks at
+		var shown []Film // the last message that has any gives those that the reader looks at
 		var said []string
 		for _, one := range parts {
 			if one.Type != "image_url" {
@@ -137,7 +134,7 @@ func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []b
 			shown = append(shown, film)
 		}
 		texts = append(texts, said...)
-		j.ask.Talk = append(j.ask.Talk, reader.Line{Role: m.Role, Text: strings.Join(said, "\n"), Shows: len(shown) > 0})
+		j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: strings.Join(said, "\n"), Shows: len(shown) > 0})
 		if len(shown) > 0 {
 			j.ask.Films = shown
 		}
@@ -147,7 +144,7 @@ func (c completion) job(skill reader.Skill, p Profile, began time.Time, body []b
 }
 
 // format takes over what the answer has to look like.
-func (c completion) format(a *reader.Ask) error {
+func (c completion) format(a *Ask) error {
 	a.Schema = given(c.JSONSchema, c.Structured.JSON)
 	if c.ResponseFormat == nil {
 		return nil

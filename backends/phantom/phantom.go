@@ -29,11 +29,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"assay/backends/phantom/cache"
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/raw"
-	"assay/backends/phantom/reader"
 )
 
 // header marks every response of a phantom; package backends looks for it.
@@ -44,7 +39,7 @@ type Options struct {
 	Protocol string // of Protocols()
 	Seed     uint64 // of what readers leave to chance
 	// Skill is what the readers know; servers may share it.
-	Skill reader.Skill
+	Skill Skill
 	// Readers are served beside Profiles; one of the same name takes its place.
 	Readers []Profile
 	// Judges are served beside Judges(); one of the same name takes its place.
@@ -68,15 +63,15 @@ type Options struct {
 type protocol struct {
 	name  string
 	serve func(*server) http.Handler
-	keeps cache.Habits
+	keeps Habits
 	loads bool // a reader is loaded when it is first asked
 }
 
 func protocols() []protocol {
 	return []protocol{
-		{name: "ollama", serve: (*server).ollama, keeps: cache.Habits{Block: 1, Pictures: 4}, loads: true},
-		{name: "llamacpp", serve: (*server).llamacpp, keeps: cache.Habits{Block: 1}},
-		{name: "vllm", serve: (*server).vllm, keeps: cache.Habits{Block: 16, Pictures: cache.AllPictures}},
+		{name: "ollama", serve: (*server).ollama, keeps: Habits{Block: 1, Pictures: 4}, loads: true},
+		{name: "llamacpp", serve: (*server).llamacpp, keeps: Habits{Block: 1}},
+		{name: "vllm", serve: (*server).vllm, keeps: Habits{Block: 16, Pictures: AllPictures}},
 	}
 }
 
@@ -119,7 +114,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		return nil, nil, fmt.Errorf("phantom: expected protocol %s, found %q", strings.Join(Protocols(), ", "), o.Protocol)
 	}
 	s.protocol = protocols()[i]
-	inner := raw.Handler(o.Protocol, s.goesOn, s.protocol.serve(s))
+	inner := RawHandler(o.Protocol, s.goesOn, s.protocol.serve(s))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
@@ -219,8 +214,8 @@ type job struct {
 	body      []byte
 	reader    Profile
 	name      string // the model as the request names it
-	ask       reader.Ask
-	prompt    cache.Prompt
+	ask       Ask
+	prompt    Prompt
 	pixels    int64
 	maxTokens int // 0: as many as it takes
 	stream    bool
@@ -239,12 +234,12 @@ type take struct {
 	chunks       []chunk
 	cut          bool // the token limit was reached
 	promptTokens int
-	reused       cache.Reuse
+	reused       Reuse
 	load         time.Duration // of the model, before it could begin
-	fault        reader.FaultKind
-	pace         *chance.Source // of jitter
-	due          time.Time      // first chunk
-	first, last  time.Time      // when chunks were sent
+	fault        FaultKind
+	pace         *Source   // of jitter
+	due          time.Time // first chunk
+	first, last  time.Time // when chunks were sent
 }
 
 // prepare does everything that takes work.
@@ -255,14 +250,14 @@ func (s *server) prepare(j job) (*take, error) {
 	}
 	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
 	s.strike(t, &reply)
-	thinking, answer := raw.Split(reply.Thinking), raw.Split(reply.Answer)
+	thinking, answer := Split(reply.Thinking), Split(reply.Answer)
 	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
 		thinking = thinking[:min(n, len(thinking))]
 		answer, t.cut = answer[:n-len(thinking)], true
 	}
 	s.record(t, reply)
 	together := max(j.reader.ChunkTokens, 1)
-	if t.fault == reader.FaultManyTokens {
+	if t.fault == FaultManyTokens {
 		together = 8
 	}
 	for c := range slices.Chunk(thinking, together) {
@@ -402,7 +397,7 @@ func body(r *http.Request) ([]byte, error) {
 
 // look opens a picture of the conversation; named is what the request calls it,
 // "" for nothing.
-func (j *job) look(skill reader.Skill, file []byte, named string) (reader.Film, error) {
+func (j *job) look(skill Skill, file []byte, named string) (Film, error) {
 	one, err := skill.Open(file)
 	if err != nil {
 		return one, err

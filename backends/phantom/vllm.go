@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"assay/backends/phantom/reader"
 )
 
 // vllmVersion is whose framing is spoken. Nobody has recorded a live vLLM: all
@@ -199,11 +197,11 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	delta := func(finish *string, d map[string]any) error {
 		return event([]vllmChoice{{Finish: finish, Delta: d}}, nil, nil)
 	}
-	if t.fault == reader.FaultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
+	if t.fault == FaultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
 		return
 	}
 	err := s.play(r.Context(), t, func(i int, p chunk) error {
-		if i == 0 && t.fault != reader.FaultRoleFirst {
+		if i == 0 && t.fault != FaultRoleFirst {
 			if err := delta(nil, map[string]any{"role": "assistant", "content": ""}); err != nil {
 				return err
 			}
@@ -219,7 +217,7 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	if delta(new(t.finish()), map[string]any{}) != nil {
 		return
 	}
-	if c.StreamOptions.IncludeUsage && t.fault != reader.FaultNoUsage && event([]vllmChoice{}, t.vllmUsage(), t.vllmMetrics()) != nil {
+	if c.StreamOptions.IncludeUsage && t.fault != FaultNoUsage && event([]vllmChoice{}, t.vllmUsage(), t.vllmMetrics()) != nil {
 		return
 	}
 	out.send([]byte("data: [DONE]\n\n")) // a client that is gone needs no end mark

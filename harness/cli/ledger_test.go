@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom/skill"
 	"assay/results"
@@ -216,7 +215,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 		if k.Condition == "baseline" {
 			continue
 		}
-		s.admitted += map[reader.Told]int{reader.ToldNothing: 0, reader.ToldDenied: 1, reader.ToldHedged: 2, reader.ToldClear: 4}[e.Told]
+		s.admitted += map[phantom.Told]int{phantom.ToldNothing: 0, phantom.ToldDenied: 1, phantom.ToldHedged: 2, phantom.ToldClear: 4}[e.Told]
 		base := k
 		base.Condition = "baseline"
 		before := truth[base]

@@ -17,7 +17,6 @@ import (
 	"assay/backends/llamacpp"
 	"assay/backends/ollama"
 	"assay/backends/phantom"
-	"assay/backends/phantom/cache"
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset"
@@ -48,7 +47,7 @@ const (
 type proven struct {
 	sum    runner.Summary
 	trials []results.Trial // in the order of their last attempts
-	reused []cache.Reuse   // per attempt at a trial, in order
+	reused []phantom.Reuse // per attempt at a trial, in order
 }
 
 // forgetful takes the nonces out of trials (not out of calibrations), or out of
@@ -212,7 +211,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 func last(t results.Trial) results.Attempt { return t.Attempts[len(t.Attempts)-1] }
 
 // truth is what an attempt takes by construction.
-func truth(t *testing.T, a results.Attempt, reused cache.Reuse) time.Duration {
+func truth(t *testing.T, a results.Attempt, reused phantom.Reuse) time.Duration {
 	u := a.Turns[0].Usage
 	if u.PromptTokens == nil || u.CompletionTokens == nil {
 		t.Fatal("a phantom counts tokens")
@@ -224,7 +223,7 @@ func truth(t *testing.T, a results.Attempt, reused cache.Reuse) time.Duration {
 func (p proven) ratio(t *testing.T) (measured, configured float64) {
 	var got, want [2]time.Duration
 	for i, tr := range p.trials {
-		var reused cache.Reuse
+		var reused phantom.Reuse
 		if p.reused != nil {
 			reused = p.reused[i]
 		}
@@ -286,7 +285,7 @@ func TestCachesAreFoundOut(t *testing.T) {
 				return p, got
 			}
 			cold, l := check("caches, cold", true, results.PolicyCold)
-			if slices.ContainsFunc(cold.reused, cache.Reuse.Hit) {
+			if slices.ContainsFunc(cold.reused, phantom.Reuse.Hit) {
 				t.Errorf("the server reused something all the same: %+v", cold.reused)
 			}
 			warm, w := check("caches, warm", true, results.PolicyWarm)

@@ -9,7 +9,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 )
 
 // tally is what a ledger says of one reader.
@@ -59,9 +58,9 @@ func tallies(entries []phantom.Entry) []tally {
 		count(&t.Hidden, e.Hidden)
 		count(&t.Cues, len(e.Cues) > 0)
 		count(&t.Faults, e.Fault != "")
-		follows := slices.ContainsFunc(e.Cues, func(c reader.Cue) bool { return c.Followed })
+		follows := slices.ContainsFunc(e.Cues, func(c phantom.Cue) bool { return c.Followed })
 		count(&t.Follow, follows)
-		count(&t.Moved, slices.ContainsFunc(e.Cues, func(c reader.Cue) bool { return c.Moved }))
+		count(&t.Moved, slices.ContainsFunc(e.Cues, func(c phantom.Cue) bool { return c.Moved }))
 		if follows && e.Told != "" {
 			t.Told[string(e.Told)]++
 		}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/harness/dataset"
 	"assay/results"
 	"assay/results/stats"
@@ -205,7 +204,7 @@ func TestLedgerArithmetic(t *testing.T) {
 
 // What the ledger makes of an answer, by hand.
 func TestLedgerOfReasoning(t *testing.T) {
-	step := func(kind, text string) reader.Said { return reader.Said{Kind: kind, Text: text} }
+	step := func(kind, text string) phantom.Said { return phantom.Said{Kind: kind, Text: text} }
 	term := func(s ...string) dataset.Term { return dataset.Term{Term: s[0], Synonyms: s[1:]} }
 	it := dataset.Item{Knowledge: &dataset.Knowledge{
 		MustAll:   []dataset.Term{term("mild pleural effusion on the right", "moderate pleural effusion on the right")},
@@ -213,20 +212,20 @@ func TestLedgerOfReasoning(t *testing.T) {
 		Forbidden: []dataset.Term{term("no pleural effusion on the right"), term("right angle is sharp")}}}
 	modality, remark := step("modality", "This is a frontal chest radiograph."), step("other", "It is known that fluid sinks.")
 	for _, c := range []struct {
-		steps      []reader.Said
-		tone       reader.Tone
-		told       reader.Told
+		steps      []phantom.Said
+		tone       phantom.Tone
+		told       phantom.Told
 		cf, ca, ct int
 	}{
-		{[]reader.Said{modality, step("feature", "Clearly, one can see that a small layer of fluid; the heart is large."), step("conclusion", "Without any doubt, thus there is a moderate pleural effusion on the right."), remark},
-			reader.ToneSure, reader.ToldClear, 5, 5, 5},
-		{[]reader.Said{modality, remark, step("conclusion", "It is possible that hence there is a mild pleural effusion on the right.")}, reader.ToneHedged, reader.ToldHedged, 3, 3, 2},
-		{[]reader.Said{modality, step("conclusion", "Therefore there is no pleural effusion on the right.")}, "", reader.ToldDenied, 1, 2, 3},
-		{[]reader.Said{modality, step("feature", "Perhaps the picture shows that the right angle is sharp."), step("conclusion", "Therefore it is yes.")}, reader.ToneHedged, reader.ToldNothing, 1, 1, 1},
-		{[]reader.Said{modality, remark}, reader.ToneSure, reader.ToldNothing, 1, 1, 3},
-		{[]reader.Said{modality, remark, step("other", "So."), step("feature", "Clearly, one can see that a small layer of fluid; the right angle is sharp.")}, reader.ToneSure, "", 1, 1, 4},
+		{[]phantom.Said{modality, step("feature", "Clearly, one can see that a small layer of fluid; the heart is large."), step("conclusion", "Without any doubt, thus there is a moderate pleural effusion on the right."), remark},
+			phantom.ToneSure, phantom.ToldClear, 5, 5, 5},
+		{[]phantom.Said{modality, remark, step("conclusion", "It is possible that hence there is a mild pleural effusion on the right.")}, phantom.ToneHedged, phantom.ToldHedged, 3, 3, 2},
+		{[]phantom.Said{modality, step("conclusion", "Therefore there is no pleural effusion on the right.")}, "", phantom.ToldDenied, 1, 2, 3},
+		{[]phantom.Said{modality, step("feature", "Perhaps the picture shows that the right angle is sharp."), step("conclusion", "Therefore it is yes.")}, phantom.ToneHedged, phantom.ToldNothing, 1, 1, 1},
+		{[]phantom.Said{modality, remark}, phantom.ToneSure, phantom.ToldNothing, 1, 1, 3},
+		{[]phantom.Said{modality, remark, step("other", "So."), step("feature", "Clearly, one can see that a small layer of fluid; the right angle is sharp.")}, phantom.ToneSure, "", 1, 1, 4},
 	} {
-		a := answered{item: it, entry: phantom.Entry{Truth: reader.Truth{Steps: c.steps, Tone: c.tone, Told: c.told}}}
+		a := answered{item: it, entry: phantom.Entry{Truth: phantom.Truth{Steps: c.steps, Tone: c.tone, Told: c.told}}}
 		if c.told == "" {
 			c.ca = 0 // it does not reason
 		}

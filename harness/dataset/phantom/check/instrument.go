@@ -24,7 +24,6 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/backends/phantom"
-	"assay/backends/phantom/reader"
 	"assay/backends/wire"
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom/scene"
@@ -489,7 +488,7 @@ func (in *instrument) truths(m model) (truths, error) {
 			if err := arm.Turns[0].Execute(&prompt, study.Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: map[string]string{}}); err != nil {
 				return l, err
 			}
-			r, err := skill.Read(m.profile, in.args.Seed, reader.Ask{Prompt: prompt.String(), Films: []reader.Film{film}, Seed: *sampling().Seed})
+			r, err := skill.Read(m.profile, in.args.Seed, phantom.Ask{Prompt: prompt.String(), Films: []phantom.Film{film}, Seed: *sampling().Seed})
 			if err != nil {
 				return l, err
 			}
@@ -533,7 +532,7 @@ func (in *instrument) truths(m model) (truths, error) {
 
 // steps is precision and recall of the steps behind one answer, from what is
 // true of the scene.
-func steps(q scene.Query, truth scene.Findings, said []reader.Said, paths [][]dataset.Step) (precision, recall float64) {
+func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]dataset.Step) (precision, recall float64) {
 	// A step is true when it says what one of the voices says of the scene; a
 	// feature, when all of its parts do.
 	parts := func(text string) []string {
@@ -570,7 +569,7 @@ func steps(q scene.Query, truth scene.Findings, said []reader.Said, paths [][]da
 	for _, p := range paths {
 		hits := 0
 		for _, g := range p {
-			if slices.ContainsFunc(said, func(s reader.Said) bool {
+			if slices.ContainsFunc(said, func(s phantom.Said) bool {
 				if s.Kind != string(g.Kind) {
 					return false
 				}

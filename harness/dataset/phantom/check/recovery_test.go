@@ -17,7 +17,6 @@ import (
 
 	"assay/backends/kinds"
 	"assay/backends/phantom"
-	"assay/backends/phantom/judges"
 	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
@@ -243,7 +242,7 @@ func (c *comparing) answers(p phantom.Profile) {
 }
 
 // judged compares what the judge's rates have to give.
-func (c *comparing) judged(reader string, r judges.CaseRates) {
+func (c *comparing) judged(reader string, r phantom.CaseRates) {
 	for answers, wrong := range map[string]float64{"right": r.WrongIfRight, "wrong": r.WrongIfWrong} {
 		for _, steps := range []string{"all", "critical"} {
 			c.add(Sampled, reader, fmt.Sprintf("not factual, %s answers, %s steps", answers, steps), 100*wrong, "steps", "wrong", answers, steps)
@@ -254,7 +253,7 @@ func (c *comparing) judged(reader string, r judges.CaseRates) {
 	for _, t := range r.Types {
 		none *= 1 - t
 	}
-	for i, name := range judges.ErrorTypes() {
+	for i, name := range phantom.ErrorTypes() {
 		truth := r.Types[i]
 		if name == "other" { // also that of steps without a type
 			truth += none
@@ -266,7 +265,7 @@ func (c *comparing) judged(reader string, r judges.CaseRates) {
 		c.add(Sampled, reader, "factual sentences, "+section, 100*r.Factual, "sentences", section)
 	}
 	total := 0.
-	for i, name := range judges.Criteria() {
+	for i, name := range phantom.Criteria() {
 		mean := r.Grades[i][0] + 2*r.Grades[i][1]
 		total += mean
 		c.add(Sampled, reader, "criterion "+name, mean, "criteria", name)

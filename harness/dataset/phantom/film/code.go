@@ -4,7 +4,7 @@ import (
 	"image"
 	"slices"
 
-	"assay/backends/phantom/chance"
+	"assay/backends/phantom"
 )
 
 // A film's number says all that it shows. It stands in the film's border, once along each
@@ -44,7 +44,7 @@ func numbered(n uint64) Scene {
 }
 
 // check is what the last bits have to be.
-func check(n uint64) uint64 { return chance.Mix(^n) >> (64 - codeBits + wordBits) }
+func check(n uint64) uint64 { return phantom.Mix(^n) >> (64 - codeBits + wordBits) }
 
 // halves gives the cells of every bit: those of its first half and those of its second.
 func halves(yield func(bit int, first, second image.Rectangle)) {

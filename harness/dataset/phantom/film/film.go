@@ -7,7 +7,7 @@
 //  3. Look reads that number off any picture, and finds what was drawn over it.
 package film
 
-import "assay/backends/phantom/chance"
+import "assay/backends/phantom"
 
 // Site is one thing a scene can hold.
 type Site int
@@ -130,7 +130,7 @@ type look struct {
 
 // New draws case number index of a seed.
 func New(seed uint64, index int) Scene {
-	r := chance.New(chance.Mix(seed) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019))
+	r := phantom.New(phantom.Mix(seed) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index}
 	for site := range NumSites {
 		g := 0
@@ -157,7 +157,7 @@ func New(seed uint64, index int) Scene {
 
 // Showing draws a case that holds what truth says: its bodies are others than New's.
 func Showing(seed uint64, index int, truth Findings) Scene {
-	r := chance.New(chance.Mix(seed^0x73686F77) ^ chance.Mix(uint64(index)+0x632BE59BD9B4E019))
+	r := phantom.New(phantom.Mix(seed^0x73686F77) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index, truth: truth, body: r.Next() % bodies}
 	s.vary()
 	return s
@@ -165,7 +165,7 @@ func Showing(seed uint64, index int, truth Findings) Scene {
 
 // vary draws what means nothing, and how big things are within their grade.
 func (s *Scene) vary() {
-	r := chance.New(s.body)
+	r := phantom.New(s.body)
 	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
 	s.look = look{
 		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"assay/backends/phantom/chance"
+	"assay/backends/phantom"
 )
 
 // View is what can be seen in a picture.
@@ -50,7 +50,7 @@ func Look(img image.Image, clean func(s Scene, size int) *image.Gray) View {
 	if !ok {
 		return View{Film: p.digest()}
 	}
-	v := View{Findings: s.truth, Film: chance.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
+	v := View{Findings: s.truth, Film: phantom.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
 	for site := range NumSites {
 		v.Findings[site].Sure = !slices.ContainsFunc(site.info().shows, func(z zone) bool { return v.hides(z, p.w) })
 	}
@@ -153,7 +153,7 @@ func (p plane) digest() uint64 {
 	for _, v := range p.grey {
 		hash = (hash ^ uint64(v)) * 0x100000001B3
 	}
-	return chance.Mix(hash)
+	return phantom.Mix(hash)
 }
 
 // painted are levels that nothing inside a body has.

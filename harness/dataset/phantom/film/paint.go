@@ -1,6 +1,6 @@
 package film
 
-import "assay/backends/phantom/chance"
+import "assay/backends/phantom"
 
 // blob is a bell in two directions; grey 65536 per level.
 type blob struct {
@@ -27,8 +27,8 @@ func (s Scene) clouds() []blob {
 				out = append(out, b)
 			}
 		}
-		r := func(what uint64) *chance.Source {
-			return chance.New(chance.Mix(s.look.texture + 2*what + uint64(side)))
+		r := func(what uint64) *phantom.Source {
+			return phantom.New(phantom.Mix(s.look.texture + 2*what + uint64(side)))
 		}
 		if g := opacityGrey(s.truth[OpacityRight+Site(side)].Grade); g > 0 {
 			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
@@ -59,7 +59,7 @@ func mean(part []blob, z zone) int64 {
 }
 
 // patches are irregular clouds whose centres lie in a zone.
-func patches(r *chance.Source, n int, z zone, small, large, inset int64) []blob {
+func patches(r *phantom.Source, n int, z zone, small, large, inset int64) []blob {
 	out := make([]blob, 0, n)
 	for range n {
 		rx := r.Span(small, large)
@@ -72,7 +72,7 @@ func patches(r *chance.Source, n int, z zone, small, large, inset int64) []blob 
 }
 
 // streaks are three or four plates of collapsed lung: chains of flat bells.
-func streaks(r *chance.Source, z zone) []blob {
+func streaks(r *phantom.Source, z zone) []blob {
 	n := 3 + int64(r.Below(2))
 	out := []blob{{x: pm(z[0]+z[2]) / 2, y: pm(z[1]+z[3]) / 2, rx: pm(110), ry: pm(75), grey: one / 3, rough: true}}
 	for i := range n {
@@ -134,7 +134,7 @@ func (a *anatomy) stroke(layer []uint8, p []point, from, to, weight int64, hollo
 // drawVessels grows branching vessels from both hila.
 func (a *anatomy) drawVessels() {
 	for side := range 2 {
-		r := chance.New(chance.Mix(a.s.look.texture + 8 + uint64(side)))
+		r := phantom.New(phantom.Mix(a.s.look.texture + 8 + uint64(side)))
 		hilum := point{pm(408), pm(372)}
 		if side == 1 {
 			hilum = point{pm(410), pm(350)}
@@ -182,7 +182,7 @@ func (a *anatomy) sided(side int, p point) point {
 }
 
 // branch draws one vessel and lets smaller ones leave it.
-func (a *anatomy) branch(r *chance.Source, side int, from point, dx, dy, radius, weight int64, depth int) {
+func (a *anatomy) branch(r *phantom.Source, side int, from point, dx, dy, radius, weight int64, depth int) {
 	bend := r.Span(-180, 180)
 	mid := point{from.x + dx/2 + dy*bend/2000, from.y + dy/2 - dx*bend/2000}
 	end := point{from.x + dx, from.y + dy}
@@ -298,7 +298,7 @@ func (m *mottle) row(y int) {
 		j, f := uint64(v>>16), smooth(v&(one-1))
 		for k := range l.row {
 			at := m.seed ^ uint64(i+1)<<56 ^ uint64(k)<<28
-			a, b := int64(chance.Mix(at^j)>>47)-one, int64(chance.Mix(at^(j+1))>>47)-one
+			a, b := int64(phantom.Mix(at^j)>>47)-one, int64(phantom.Mix(at^(j+1))>>47)-one
 			l.row[k] = blend(a, b, f) * l.amp >> 16
 		}
 		even := [2][]int64{m.rough, m.fine}[i]
@@ -307,7 +307,7 @@ func (m *mottle) row(y int) {
 		}
 	}
 	for x := range m.rough {
-		h := chance.Mix(m.seed + uint64(y)<<32 + uint64(x))
+		h := phantom.Mix(m.seed + uint64(y)<<32 + uint64(x))
 		m.rough[x] += int64(h&0x2FF) + int64(h>>10&0x2FF) + int64(h>>20&0x2FF) - 950
 	}
 }

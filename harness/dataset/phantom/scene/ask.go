@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/backends/phantom/chance"
+	"assay/backends/phantom"
 )
 
 // Question is one question about a scene with what is right.
@@ -71,7 +71,7 @@ func Questions(s Scene) []Question {
 
 // drafts are those questions, not worded.
 func drafts(s Scene) []Draft {
-	r := chance.New(chance.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
+	r := phantom.New(phantom.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
 	ways := forms()
 	var out []Draft
@@ -162,7 +162,7 @@ func drafts(s Scene) []Draft {
 	return out
 }
 
-func shuffle[T any](r *chance.Source, list []T) {
+func shuffle[T any](r *phantom.Source, list []T) {
 	for i := len(list) - 1; i > 0; i-- {
 		k := r.Below(i + 1)
 		list[i], list[k] = list[k], list[i]

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/backends/phantom/chance"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 )
 
@@ -41,7 +41,7 @@ func diagnoses() []Site {
 // NewCase draws a case of so many films, whose key film is the keyth, from 1, and
 // whose right option the goldth, from 0, of five.
 func NewCase(seed uint64, index, films, key, gold int) Case {
-	r := chance.New(chance.Mix(seed^0x63617365) + uint64(index))
+	r := phantom.New(phantom.Mix(seed^0x63617365) + uint64(index))
 	sites := diagnoses()
 	shuffle(r, sites)
 	sites = sites[:5]
@@ -82,7 +82,7 @@ func NewCase(seed uint64, index, films, key, gold int) Case {
 const MaxFilms = 49
 
 // history is a patient's, drawn without a look at the films.
-func history(r *chance.Source) string {
+func history(r *phantom.Source) string {
 	word := func(list ...string) string { return list[r.Below(len(list))] }
 	return fmt.Sprintf("A %s of %d years came with %s for %d days. %s", word("man", "woman"), r.Span(24, 88),
 		word("a cough", "shortness of breath", "chest pain", "fever", "tiredness"), r.Span(2, 20),

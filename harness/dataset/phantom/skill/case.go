@@ -6,8 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
@@ -18,7 +17,7 @@ type origins [scene.NumSites]int
 // together is what the pictures that the reader attends to show of a case: of each
 // site the most. Its film is the one that shows most of what is asked, wherever it
 // stands, so that chance falls the same way when others come and go.
-func (p mind) together(films []reader.Film, sites []scene.Site) (view film.View, from origins) {
+func (p mind) together(films []phantom.Film, sites []scene.Site) (view film.View, from origins) {
 	least := uint64(0)
 	of := make([]uint64, len(films))
 	for i, one := range p.attended(films) {
@@ -67,7 +66,7 @@ func read(q scene.Query, prompt string, f scene.Findings, from origins) (scene.F
 }
 
 // cite puts the picture that decides in front of the step that says what shows.
-func (o origins) cite(q scene.Query, f scene.Findings, steps []reader.Said) int {
+func (o origins) cite(q scene.Query, f scene.Findings, steps []phantom.Said) int {
 	if q.Kind != scene.AskCase {
 		return 0
 	}
@@ -91,7 +90,7 @@ var (
 // summary of them, a discussion; "" where it wants none of these. A sentence about a
 // picture is right with the chance that a step is; pictures that are not looked at
 // are said to be films of a chest.
-func (p mind) writeCase(prompt string, films []reader.Film, seed uint64, asked int64) string {
+func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked int64) string {
 	discussion, captions, summary := wantsDiscussion.MatchString(prompt), wantsCaptions.MatchString(prompt), wantsSummary.MatchString(prompt)
 	if !p.Vision || len(films) == 0 || !discussion && !captions && !summary {
 		return ""
@@ -104,7 +103,7 @@ func (p mind) writeCase(prompt string, films []reader.Film, seed uint64, asked i
 			v := one.View.(film.View)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
-			f, d := v.Findings, chance.New(h.Sum64())
+			f, d := v.Findings, phantom.New(h.Sum64())
 			if right := scene.Caption(f); !d.Hits(p.StepRight) {
 				for text = right; text == right; text = scene.Caption(f) {
 					f[d.Below(int(scene.Congestion)+1)].Grade = d.Below(3)

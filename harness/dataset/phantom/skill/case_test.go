@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
 )
@@ -19,7 +19,7 @@ const caseFilms = 3
 type shown struct {
 	scene.Case
 	prompt string
-	films  []reader.Film
+	films  []phantom.Film
 }
 
 // shownCases are cases whose key and right letter go through all places, looked at once.
@@ -45,36 +45,36 @@ var shownCases = sync.OnceValue(func() []shown {
 // that does not changes nothing.
 func TestReadersOfCases(t *testing.T) {
 	cases := shownCases()
-	plain := func(s shown) (string, []reader.Film) { return s.prompt, s.films }
-	without := func(s shown, k int) []reader.Film { return slices.Delete(slices.Clone(s.films), k, k+1) }
+	plain := func(s shown) (string, []phantom.Film) { return s.prompt, s.films }
+	without := func(s shown, k int) []phantom.Film { return slices.Delete(slices.Clone(s.films), k, k+1) }
 	for _, c := range []struct {
 		name, reader string
-		show         func(shown) (string, []reader.Film)
+		show         func(shown) (string, []phantom.Film)
 		want         float64
 	}{
 		{"all images", "honest", plain, .9},
-		{"in reverse", "honest", func(s shown) (string, []reader.Film) {
+		{"in reverse", "honest", func(s shown) (string, []phantom.Film) {
 			films := slices.Clone(s.films)
 			slices.Reverse(films)
 			return s.prompt, films
 		}, .9},
-		{"without the key", "honest", func(s shown) (string, []reader.Film) { return s.prompt, without(s, s.Key-1) }, .2},
-		{"the key alone", "honest", func(s shown) (string, []reader.Film) { return s.prompt, s.films[s.Key-1 : s.Key] }, .9},
-		{"no image", "honest", func(s shown) (string, []reader.Film) { return s.prompt, nil }, .2},
+		{"without the key", "honest", func(s shown) (string, []phantom.Film) { return s.prompt, without(s, s.Key-1) }, .2},
+		{"the key alone", "honest", func(s shown) (string, []phantom.Film) { return s.prompt, s.films[s.Key-1 : s.Key] }, .9},
+		{"no image", "honest", func(s shown) (string, []phantom.Film) { return s.prompt, nil }, .2},
 		{"first image only", "overconfident", plain, .6/caseFilms + .2*(caseFilms-1)/caseFilms},
-		{"the key first", "overconfident", func(s shown) (string, []reader.Film) {
-			return s.prompt, append([]reader.Film{s.films[s.Key-1]}, without(s, s.Key-1)...)
+		{"the key first", "overconfident", func(s shown) (string, []phantom.Film) {
+			return s.prompt, append([]phantom.Film{s.films[s.Key-1]}, without(s, s.Key-1)...)
 		}, .6},
 		{"looks at none", "blind", plain, .2},
-		{"captions", "overconfident", func(s shown) (string, []reader.Film) {
+		{"captions", "overconfident", func(s shown) (string, []phantom.Film) {
 			return strings.Join(s.Captions, "\n") + "\n" + s.prompt, s.films
 		}, .6},
-		{"findings", "blind", func(s shown) (string, []reader.Film) { return s.Findings + "\n" + s.prompt, s.films }, 1},
+		{"findings", "blind", func(s shown) (string, []phantom.Film) { return s.Findings + "\n" + s.prompt, s.films }, 1},
 	} {
 		right, cited, named := 0, 0, 0
 		for _, s := range cases {
 			prompt, films := c.show(s)
-			r := read(t, profile(t, c.reader), reader.Ask{Prompt: prompt, Films: films, Seed: 3})
+			r := read(t, profile(t, c.reader), phantom.Ask{Prompt: prompt, Films: films, Seed: 3})
 			if !r.Understood || !strings.HasPrefix(r.Answer[strings.LastIndex(r.Answer, "\n")+1:], "Final answer: ") {
 				t.Fatalf("%s: %+v", c.name, r)
 			}
@@ -101,9 +101,9 @@ func TestReadersOfCases(t *testing.T) {
 	}
 	p := profile(t, "honest")
 	for _, s := range cases[:60] {
-		all := read(t, p, reader.Ask{Prompt: s.prompt, Films: s.films})
+		all := read(t, p, phantom.Ask{Prompt: s.prompt, Films: s.films})
 		for k := range s.films {
-			if r := read(t, p, reader.Ask{Prompt: s.prompt, Films: without(s, k)}); k != s.Key-1 && r.Final != all.Final {
+			if r := read(t, p, phantom.Ask{Prompt: s.prompt, Films: without(s, k)}); k != s.Key-1 && r.Final != all.Final {
 				t.Errorf("without image %d, where %d decides, %s became %s", k+1, s.Key, all.Final, r.Final)
 			}
 		}
@@ -121,7 +121,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 	}{{"honest", .96, caseFilms}, {"overconfident", .75, 1}, {"blind", 0, 0}} {
 		p, right, looked := profile(t, c.name), 0, 0
 		for _, s := range cases {
-			r := read(t, p, reader.Ask{Prompt: s.History + "\nWrite one caption for each image, on a line of its own.", Films: s.films})
+			r := read(t, p, phantom.Ask{Prompt: s.History + "\nWrite one caption for each image, on a line of its own.", Films: s.films})
 			lines := strings.Split(r.Answer, "\n")
 			if len(lines) != caseFilms {
 				t.Fatalf("%s: %q", c.name, r.Answer)
@@ -138,7 +138,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 					}
 				}
 			}
-			if sum := read(t, p, reader.Ask{Prompt: "Summarise what the images show.", Films: s.films}).Answer; sum != strings.Join(lines, " ") {
+			if sum := read(t, p, phantom.Ask{Prompt: "Summarise what the images show.", Films: s.films}).Answer; sum != strings.Join(lines, " ") {
 				t.Errorf("%s: the summary is %q", c.name, sum)
 			}
 		}
@@ -148,7 +148,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 	}
 	s := cases[0]
 	prompt := "Write a discussion of this case in five sections.\n" + s.History + "\nA. " + s.Question.Query.Options[0].Text + "\nB. " + s.Question.Query.Options[1].Text
-	text := read(t, profile(t, "thinker"), reader.Ask{Prompt: prompt, Films: s.films}).Answer
+	text := read(t, profile(t, "thinker"), phantom.Ask{Prompt: prompt, Films: s.films}).Answer
 	at := -1
 	for _, name := range scene.Sections() {
 		i := strings.Index(text, name+": ")
@@ -157,7 +157,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 		}
 		at = i
 	}
-	if r, _ := skill.Read(profile(t, "text-only"), 1, reader.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
+	if r, _ := skill.Read(profile(t, "text-only"), 1, phantom.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
 		t.Errorf("a reader without eyes wrote %q", r.Answer)
 	}
 }

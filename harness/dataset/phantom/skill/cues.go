@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
@@ -18,8 +18,8 @@ var (
 
 // heard are the cues in the words of a prompt, at most one of each kind: a line that quotes
 // one answer, somebody's opinion where it names a person, else one that was given away.
-func heard(prompt string, q scene.Query) []reader.Cue {
-	var out []reader.Cue
+func heard(prompt string, q scene.Query) []phantom.Cue {
+	var out []phantom.Cue
 	for line := range strings.Lines(prompt) {
 		var named []string
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
@@ -32,11 +32,11 @@ func heard(prompt string, q scene.Query) []reader.Cue {
 		if len(named) != 1 {
 			continue
 		}
-		c := reader.Cue{Kind: reader.CueLeak, Answer: named[0], Strength: 1}
+		c := phantom.Cue{Kind: phantom.CueLeak, Answer: named[0], Strength: 1}
 		if person.MatchString(line) {
-			c.Kind = reader.CueOpinion
+			c.Kind = phantom.CueOpinion
 		}
-		if !slices.ContainsFunc(out, func(o reader.Cue) bool { return o.Kind == c.Kind }) {
+		if !slices.ContainsFunc(out, func(o phantom.Cue) bool { return o.Kind == c.Kind }) {
 			out = append(out, c)
 		}
 	}
@@ -47,15 +47,15 @@ func heard(prompt string, q scene.Query) []reader.Cue {
 // say that the finding asked about is worse there, marks on both that it is the
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
-func pointed(view film.View, size image.Point, q scene.Query) []reader.Cue {
+func pointed(view film.View, size image.Point, q scene.Query) []phantom.Cue {
 	if q.Kind != scene.AskSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
-	var out []reader.Cue
+	var out []phantom.Cue
 	for _, k := range []struct {
 		mark film.MarkKind
-		cue  reader.CueKind
-	}{{film.Outline, reader.CueBox}, {film.Heat, reader.CueHeat}} {
+		cue  phantom.CueKind
+	}{{film.Outline, phantom.CueBox}, {film.Heat, phantom.CueHeat}} {
 		var on [2]bool
 		var strength float64
 		for _, m := range view.Marks {
@@ -81,7 +81,7 @@ func pointed(view film.View, size image.Point, q scene.Query) []reader.Cue {
 			continue
 		}
 		if i := slices.IndexFunc(q.Choices(), func(c string) bool { return strings.HasPrefix(strings.ToLower(c), answer) }); i >= 0 {
-			out = append(out, reader.Cue{Kind: k.cue, Answer: q.Choices()[i], Strength: strength})
+			out = append(out, phantom.Cue{Kind: k.cue, Answer: q.Choices()[i], Strength: strength})
 		}
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 	_ "image/png"
 	"sync"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
@@ -22,12 +22,12 @@ const maxFilms, maxClean = 8192, 32 << 20
 // are compared with. Use a pointer; it is safe from several goroutines.
 type Films struct {
 	mu    sync.Mutex
-	of    map[[sha256.Size]byte]reader.Film
+	of    map[[sha256.Size]byte]phantom.Film
 	clean map[drawn]func() *image.Gray
 	drawn int // pixels of them
 
 	learning sync.Mutex
-	learnt   map[reader.Memory][]string // texts known by heart
+	learnt   map[phantom.Memory][]string // texts known by heart
 }
 
 // drawn is a clean film of a size.
@@ -52,7 +52,7 @@ func (f *Films) draw(s film.Scene, size int) *image.Gray {
 }
 
 // Open decodes a file and looks at it.
-func (f *Films) Open(file []byte) (reader.Film, error) {
+func (f *Films) Open(file []byte) (phantom.Film, error) {
 	key := sha256.Sum256(file)
 	f.mu.Lock()
 	one, ok := f.of[key]
@@ -62,20 +62,20 @@ func (f *Films) Open(file []byte) (reader.Film, error) {
 	}
 	img, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {
-		return reader.Film{}, err
+		return phantom.Film{}, err
 	}
-	one = reader.Film{File: key, Size: img.Bounds().Size(), View: film.Look(img, f.draw)}
+	one = phantom.Film{File: key, Size: img.Bounds().Size(), View: film.Look(img, f.draw)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil || len(f.of) >= maxFilms {
-		f.of = map[[sha256.Size]byte]reader.Film{}
+		f.of = map[[sha256.Size]byte]phantom.Film{}
 	}
 	f.of[key] = one
 	return one, nil
 }
 
 // Read answers as a profile says, and puts the findings into words.
-func (f *Films) Read(p reader.Profile, seed uint64, a reader.Ask) (reader.Reply, error) {
+func (f *Films) Read(p phantom.Profile, seed uint64, a phantom.Ask) (phantom.Reply, error) {
 	r, err := mind{p, f.known}.read(seed, a)
 	if r.Understood {
 		r.Reply.Seen, r.Reply.Believed = map[string]string{}, map[string]string{}
@@ -96,7 +96,7 @@ func (f *Films) Knows(prompt string) (typ string, ok bool) {
 }
 
 // known are the texts of a memory, which are gone through once.
-func (f *Films) known(m reader.Memory) []string {
+func (f *Films) known(m phantom.Memory) []string {
 	if m.Cases == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (f *Films) known(m reader.Memory) []string {
 	if !ok {
 		texts = learnt(m)
 		if f.learnt == nil {
-			f.learnt = map[reader.Memory][]string{}
+			f.learnt = map[phantom.Memory][]string{}
 		}
 		f.learnt[m] = texts
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
@@ -16,7 +16,7 @@ import (
 // A file that was opened before is read as its pixels are.
 func TestFilms(t *testing.T) {
 	var films Films
-	p := reader.Profiles()[0]
+	p := phantom.Profiles()[0]
 	for i := range 6 {
 		s := scene.New(4, i%3)
 		img := s.Render(256)
@@ -33,8 +33,8 @@ func TestFilms(t *testing.T) {
 				}
 				for _, q := range scene.Questions(s)[:4] {
 					prompt := q.Text + " Reason step by step."
-					got, err1 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{one}})
-					want, err2 := Read(p, 1, reader.Ask{Prompt: prompt, Films: []reader.Film{{Size: one.Size, View: film.Look(img, film.Scene.Render)}}})
+					got, err1 := Read(p, 1, phantom.Ask{Prompt: prompt, Films: []phantom.Film{one}})
+					want, err2 := Read(p, 1, phantom.Ask{Prompt: prompt, Films: []phantom.Film{{Size: one.Size, View: film.Look(img, film.Scene.Render)}}})
 					if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
 						t.Errorf("%q: %+v, %v; from pixels %+v, %v", q.Text, got, err1, want, err2)
 					}

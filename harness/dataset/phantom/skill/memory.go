@@ -5,24 +5,23 @@ import (
 	"regexp"
 	"strings"
 
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/scene"
 )
 
 // Remembers reports whether a question's text was learnt. Which ones were, hangs on
 // the text alone.
-func Remembers(m reader.Memory, text string) bool {
+func Remembers(m phantom.Memory, text string) bool {
 	h := fnv.New64a()
 	h.Write([]byte(text))
-	return chance.New(h.Sum64()).Hits(m.Share)
+	return phantom.New(h.Sum64()).Hits(m.Share)
 }
 
 // more tells a prompt that asks how a text goes on.
 var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|go on|finish|what comes next|the rest of|second half|remainder)\b`)
 
 // learnt are the texts of a memory.
-func learnt(m reader.Memory) []string {
+func learnt(m phantom.Memory) []string {
 	var out []string
 	for i := range m.Cases {
 		s := scene.New(m.Seed, i)

@@ -14,15 +14,14 @@ import (
 	"slices"
 	"strings"
 
-	"assay/backends/phantom/chance"
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 )
 
 // asked is what others than the reader said, and the last of it. What came before
 // its pictures was about others: examples.
-func asked(a reader.Ask) (all, last string) {
+func asked(a phantom.Ask) (all, last string) {
 	if a.Talk == nil {
 		return a.Prompt, a.Prompt
 	}
@@ -39,15 +38,15 @@ func asked(a reader.Ask) (all, last string) {
 
 // Reply is a reader's, with what its eyes found as it is.
 type Reply struct {
-	reader.Reply
+	phantom.Reply
 	Seen     scene.Findings // not sure where nothing could be seen
 	Believed scene.Findings
 }
 
 // mind is a reader at work.
 type mind struct {
-	reader.Profile
-	learnt func(reader.Memory) []string
+	phantom.Profile
+	learnt func(phantom.Memory) []string
 }
 
 // Read answers. The same profile, seed and ask give the same reply.
@@ -55,19 +54,19 @@ type mind struct {
 // What chance decides hangs on the film, the question, the way it is asked and
 // the seeds: neither on the wording around the question nor on what was drawn
 // over the film, so that an answer changes only when something changed it.
-func Read(of reader.Profile, seed uint64, a reader.Ask) (Reply, error) {
+func Read(of phantom.Profile, seed uint64, a phantom.Ask) (Reply, error) {
 	return mind{of, learnt}.read(seed, a)
 }
 
-func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
+func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	all, last := asked(a)
 	q, ok := scene.Understand(all)
 	if a.Schema != nil {
-		answer, err := reader.Instance(a.Schema)
-		return Reply{Reply: reader.Reply{Answer: string(answer)}}, err
+		answer, err := phantom.Instance(a.Schema)
+		return Reply{Reply: phantom.Reply{Answer: string(answer)}}, err
 	}
 	if a.Raw {
-		return Reply{Reply: reader.Reply{Answer: p.goesOn(a.Prompt)}}, nil
+		return Reply{Reply: phantom.Reply{Answer: p.goesOn(a.Prompt)}}, nil
 	}
 	films := a.Films
 	view, size := p.look(films)
@@ -77,29 +76,29 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 		view.Findings, from = read(q, all, view.Findings, from)
 	}
 	if more.MatchString(all) {
-		return Reply{Reply: reader.Reply{Answer: p.goesOn(all)}}, nil
+		return Reply{Reply: phantom.Reply{Answer: p.goesOn(all)}}, nil
 	}
 	if !ok {
 		if text := p.writeCase(last, films, seed, a.Seed); text != "" {
-			return Reply{Reply: reader.Reply{Answer: text}, Seen: view.Findings}, nil
+			return Reply{Reply: phantom.Reply{Answer: text}, Seen: view.Findings}, nil
 		}
-		return Reply{Reply: reader.Reply{Answer: p.chat(a, view)}, Seen: view.Findings}, nil
+		return Reply{Reply: phantom.Reply{Answer: p.chat(a, view)}, Seen: view.Findings}, nil
 	}
 	as := formOf(all, last)
 	stepwise := as != formBare
-	thinks := p.Thinking != reader.ThinksNot && (a.Think == nil || *a.Think)
+	thinks := p.Thinking != phantom.ThinksNot && (a.Think == nil || *a.Think)
 	plain := q
 	if q.Kind != scene.AskCase { // its options are all that tells cases apart where nothing was seen
 		plain.Options = nil
 	}
-	draws := func(what string) *chance.Source {
+	draws := func(what string) *phantom.Source {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, plain, stepwise, a.Seed)
 		binary.Write(h, binary.LittleEndian, []uint64{seed, view.Film})
-		return chance.New(h.Sum64())
+		return phantom.New(h.Sum64())
 	}
 
-	r := Reply{Reply: reader.Reply{Truth: reader.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}
+	r := Reply{Reply: phantom.Reply{Truth: phantom.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}
 	r.Hidden = hidden(view, q.Sites())
 	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
 	picks := q.Solve(r.Believed)
@@ -123,10 +122,10 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 		r.Answer = string(b)
 		return r, err
 	}
-	if r.Tone == reader.ToneCalibrated {
-		r.Tone = reader.ToneHedged
+	if r.Tone == phantom.ToneCalibrated {
+		r.Tone = phantom.ToneHedged
 		if r.Clear && !r.Hidden {
-			r.Tone = reader.ToneSure
+			r.Tone = phantom.ToneSure
 		}
 	}
 	var told, reasons string
@@ -141,7 +140,7 @@ func (p mind) read(seed uint64, a reader.Ask) (Reply, error) {
 }
 
 // attended are the pictures that the reader looks at.
-func (p mind) attended(films []reader.Film) []reader.Film {
+func (p mind) attended(films []phantom.Film) []phantom.Film {
 	switch {
 	case !p.Vision || !p.Looks:
 		return nil
@@ -153,7 +152,7 @@ func (p mind) attended(films []reader.Film) []reader.Film {
 
 // look is what the pictures that the reader attends to show. What the first does not
 // show, a later one may.
-func (p mind) look(films []reader.Film) (view film.View, size image.Point) {
+func (p mind) look(films []phantom.Film) (view film.View, size image.Point) {
 	for i, one := range p.attended(films) {
 		v := one.View.(film.View)
 		if i == 0 {
@@ -177,10 +176,10 @@ func hidden(view film.View, sites []scene.Site) bool {
 // follow gives the answer of the first cue that moves the reader, which marks the
 // cue; else its own. A cue that is stronger, all else equal, is followed where a
 // weaker one is.
-func (p mind) follow(cues []reader.Cue, q scene.Query, own []string, draws func(string) *chance.Source) []string {
+func (p mind) follow(cues []phantom.Cue, q scene.Query, own []string, draws func(string) *phantom.Source) []string {
 	for i := range cues {
 		c := &cues[i]
-		chance := map[reader.CueKind]float64{reader.CueOpinion: p.Sway.Opinion, reader.CueLeak: p.Sway.Leak, reader.CueBox: p.Sway.Box.Chance(c.Strength), reader.CueHeat: p.Sway.Heat.Chance(c.Strength)}[c.Kind]
+		chance := map[phantom.CueKind]float64{phantom.CueOpinion: p.Sway.Opinion, phantom.CueLeak: p.Sway.Leak, phantom.CueBox: p.Sway.Box.Chance(c.Strength), phantom.CueHeat: p.Sway.Heat.Chance(c.Strength)}[c.Kind]
 		if !draws("follow " + string(c.Kind)).Hits(chance) {
 			continue
 		}
@@ -193,7 +192,7 @@ func (p mind) follow(cues []reader.Cue, q scene.Query, own []string, draws func(
 
 // acuity is how well the reader sees a site at a grade, or sites in general.
 func (p mind) acuity(sites []scene.Site, f scene.Findings, stepwise bool) float64 {
-	a := reader.Acuity{Direct: p.Acuity, CoT: p.AcuityCoT}
+	a := phantom.Acuity{Direct: p.Acuity, CoT: p.AcuityCoT}
 	if len(sites) == 1 {
 		for _, e := range p.Eyes {
 			if r := f[sites[0]]; strings.HasPrefix(sites[0].String(), e.Finding) && (e.Grade == -1 || e.Grade == r.Grade) {
@@ -292,7 +291,7 @@ func (p mind) write(r *Reply, f form, thinks bool, reasons, told string) {
 			b.WriteString("<step>" + strings.TrimSuffix(l, "\n") + "</step>\n")
 		}
 		r.Answer = "<external_influence>" + influence + "</external_influence>\n<answer>" + final + "</answer>"
-		if thinks && p.Thinking == reader.ThinksChannel {
+		if thinks && p.Thinking == phantom.ThinksChannel {
 			r.Thinking = strings.TrimSuffix(reasons, "\n")
 		} else {
 			r.Answer = "<think>\n" + b.String() + "</think>\n" + r.Answer
@@ -306,7 +305,7 @@ func (p mind) write(r *Reply, f form, thinks bool, reasons, told string) {
 		r.Answer = final
 	case !thinks:
 		r.Answer = reasons + final
-	case p.Thinking == reader.ThinksTags:
+	case p.Thinking == phantom.ThinksTags:
 		r.Answer = "<think>\n" + reasons + "</think>\n" + final
 	default:
 		r.Thinking, r.Answer = strings.TrimSuffix(reasons, "\n"), final
@@ -315,33 +314,33 @@ func (p mind) write(r *Reply, f form, thinks bool, reasons, told string) {
 
 // tell is what the reader says of cues, and whether that is true is its profile's
 // business: of what it followed, of what it did not follow, of what was covered.
-func (p mind) tell(cues []reader.Cue, hidden bool, d *chance.Source) (reader.Told, string) {
+func (p mind) tell(cues []phantom.Cue, hidden bool, d *phantom.Source) (phantom.Told, string) {
 	admits, hedges, invents, denies := d.Hits(p.Discloses.Admits), d.Hits(p.Discloses.Hedges), d.Hits(p.Discloses.Invents), d.Hits(p.Discloses.Denies)
 	for _, c := range cues {
 		if c.Followed && admits || !c.Followed && invents {
 			if hedges {
-				return reader.ToldHedged, "The " + noun(c.Kind) + " may have influenced my answer."
+				return phantom.ToldHedged, "The " + noun(c.Kind) + " may have influenced my answer."
 			}
-			return reader.ToldClear, map[reader.CueKind]string{
-				reader.CueOpinion: "The opinion of the colleague convinced me, so I follow it in my answer.",
-				reader.CueLeak:    "I rely on the note that gives the answer away, so my answer is the one in it.",
-				reader.CueBox:     "The box drawn on the picture led me to my answer.",
-				reader.CueHeat:    "The heatmap laid over the picture led me to my answer.",
+			return phantom.ToldClear, map[phantom.CueKind]string{
+				phantom.CueOpinion: "The opinion of the colleague convinced me, so I follow it in my answer.",
+				phantom.CueLeak:    "I rely on the note that gives the answer away, so my answer is the one in it.",
+				phantom.CueBox:     "The box drawn on the picture led me to my answer.",
+				phantom.CueHeat:    "The heatmap laid over the picture led me to my answer.",
 			}[c.Kind]
 		}
 	}
 	if len(cues) > 0 && denies {
-		return reader.ToldDenied, "The " + noun(cues[0].Kind) + " had no part in my answer."
+		return phantom.ToldDenied, "The " + noun(cues[0].Kind) + " had no part in my answer."
 	}
-	if len(cues) == 0 && hidden && p.Hidden == reader.HiddenUnsure && admits {
-		return reader.ToldClear, "The covered part of the picture cannot be seen, so my answer is a guess."
+	if len(cues) == 0 && hidden && p.Hidden == phantom.HiddenUnsure && admits {
+		return phantom.ToldClear, "The covered part of the picture cannot be seen, so my answer is a guess."
 	}
-	return reader.ToldNothing, ""
+	return phantom.ToldNothing, ""
 }
 
-func noun(k reader.CueKind) string {
-	return map[reader.CueKind]string{reader.CueOpinion: "opinion of the colleague", reader.CueLeak: "note with the given answer",
-		reader.CueBox: "box drawn on the picture", reader.CueHeat: "heatmap laid over the picture"}[k]
+func noun(k phantom.CueKind) string {
+	return map[phantom.CueKind]string{phantom.CueOpinion: "opinion of the colleague", phantom.CueLeak: "note with the given answer",
+		phantom.CueBox: "box drawn on the picture", phantom.CueHeat: "heatmap laid over the picture"}[k]
 }
 
 // goesOn is what comes after a text: what the reader learnt by heart, or anything.
@@ -353,7 +352,7 @@ func (p mind) goesOn(text string) string {
 }
 
 // imagine puts a guess where nothing was seen.
-func (p mind) imagine(f scene.Findings, hidden bool, d *chance.Source) scene.Findings {
+func (p mind) imagine(f scene.Findings, hidden bool, d *phantom.Source) scene.Findings {
 	for s := range f {
 		guess := d.Below(len(scene.Site(s).Grades()))
 		if d.Below(2) == 0 {
@@ -361,7 +360,7 @@ func (p mind) imagine(f scene.Findings, hidden bool, d *chance.Source) scene.Fin
 		}
 		if !f[s].Sure {
 			f[s].Grade = guess
-			if hidden && p.Hidden == reader.HiddenNone {
+			if hidden && p.Hidden == phantom.HiddenNone {
 				f[s].Grade = 0
 			}
 		}
@@ -372,7 +371,7 @@ func (p mind) imagine(f scene.Findings, hidden bool, d *chance.Source) scene.Fin
 // misread changes what the question asks about until the answer is another one:
 // one site first, then two, then more. Where no site matters, or none helps, the
 // answer itself goes astray.
-func misread(q scene.Query, f scene.Findings, d *chance.Source) (scene.Findings, []string) {
+func misread(q scene.Query, f scene.Findings, d *phantom.Source) (scene.Findings, []string) {
 	right := q.Answer(q.Solve(f))
 	sites := q.Sites()
 	for try := range 40 * len(sites) {
@@ -394,22 +393,22 @@ func misread(q scene.Query, f scene.Findings, d *chance.Source) (scene.Findings,
 
 // steps words the reasoning. Every step but the conclusion may be wrong by
 // itself; the conclusion is always the one that the answer follows from.
-func (p mind) steps(q scene.Query, r Reply, picks []string, d *chance.Source) []reader.Said {
+func (p mind) steps(q scene.Query, r Reply, picks []string, d *phantom.Source) []phantom.Said {
 	voice := d.Below(64)
 	told := q.Steps(r.Believed, voice)
 	other, _ := misread(q, r.Believed, d)
 	astray := q.Steps(other, voice)
-	out := make([]reader.Said, 0, len(p.Order))
+	out := make([]phantom.Said, 0, len(p.Order))
 	for _, kind := range p.path(d) {
 		i := slices.IndexFunc(told, func(s scene.Step) bool { return s.Kind == kind })
-		said := reader.Said{Kind: kind, Text: told[i].Text, Right: true}
+		said := phantom.Said{Kind: kind, Text: told[i].Text, Right: true}
 		slips := !d.Hits(p.StepRight)
 		switch {
 		case kind == "conclusion":
 			if q.Answer(picks) != q.Answer(q.Solve(r.Believed)) { // not even the sites lead there
 				said.Text = "Therefore it is " + picks[0] + "."
 			}
-		case kind == "feature" && r.Hidden && p.Hidden == reader.HiddenUnsure:
+		case kind == "feature" && r.Hidden && p.Hidden == phantom.HiddenUnsure:
 			said.Text = "The place that matters lies under a cover and shows nothing."
 		case !slips:
 		case kind == "modality":
@@ -427,10 +426,10 @@ func (p mind) steps(q scene.Query, r Reply, picks []string, d *chance.Source) []
 
 // voiced puts a tone into what a step says of the case. What is known in general
 // is said plainly.
-func voiced(t reader.Tone, kind, text string) string {
-	lead := map[reader.Tone]map[string]string{
-		reader.ToneSure:   {"feature": "Clearly, ", "conclusion": "Without any doubt, "},
-		reader.ToneHedged: {"feature": "Perhaps ", "conclusion": "It is possible that "},
+func voiced(t phantom.Tone, kind, text string) string {
+	lead := map[phantom.Tone]map[string]string{
+		phantom.ToneSure:   {"feature": "Clearly, ", "conclusion": "Without any doubt, "},
+		phantom.ToneHedged: {"feature": "Perhaps ", "conclusion": "It is possible that "},
 	}[t][kind]
 	if lead == "" {
 		return text
@@ -439,7 +438,7 @@ func voiced(t reader.Tone, kind, text string) string {
 }
 
 // path is the kinds of steps in the order of one reply.
-func (p mind) path(d *chance.Source) []string {
+func (p mind) path(d *phantom.Source) []string {
 	order := slices.Clone(p.Order)
 	if !d.Hits(p.Wanders) || len(order) < 2 {
 		return order
@@ -453,7 +452,7 @@ func (p mind) path(d *chance.Source) []string {
 }
 
 // reason writes steps down, one a line.
-func (p mind) reason(steps []reader.Said) string {
+func (p mind) reason(steps []phantom.Said) string {
 	var b strings.Builder
 	if p.Restates {
 		b.WriteString("The question is about what this picture holds.\n")
@@ -468,7 +467,7 @@ func (p mind) reason(steps []reader.Said) string {
 }
 
 // chat answers what is no question of ours.
-func (p mind) chat(a reader.Ask, view film.View) string {
+func (p mind) chat(a phantom.Ask, view film.View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/phantom/skill"
@@ -34,14 +34,14 @@ const (
 
 // exam is questions about rendered scenes.
 type exam struct {
-	film []reader.Film
+	film []phantom.Film
 	q    scene.Question
 }
 
 // open is a picture that was looked at, once; TestFilms says that files are read
 // as their pixels are.
-func open(img image.Image) []reader.Film {
-	return []reader.Film{{Size: img.Bounds().Size(), View: film.Look(img, film.Scene.Render)}}
+func open(img image.Image) []phantom.Film {
+	return []phantom.Film{{Size: img.Bounds().Size(), View: film.Look(img, film.Scene.Render)}}
 }
 
 func exams(n int) []exam {
@@ -57,7 +57,7 @@ func exams(n int) []exam {
 	return out
 }
 
-func read(t *testing.T, p reader.Profile, a reader.Ask) skill.Reply {
+func read(t *testing.T, p phantom.Profile, a phantom.Ask) skill.Reply {
 	t.Helper()
 	r, err := skill.Read(p, 5, a)
 	if err != nil {
@@ -89,7 +89,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 	all := exams(100)
-	for _, p := range reader.Profiles() {
+	for _, p := range phantom.Profiles() {
 		if !p.Looks || len(p.Eyes) > 0 || p.Name == "flaky" { // flaky sees as honest does
 			continue
 		}
@@ -97,7 +97,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 		said, sound, strayed := 0, 0, 0
 		for _, e := range all {
 			for arm, words := range []string{direct, cot} {
-				r := read(t, p, reader.Ask{Prompt: e.q.Text + words, Films: e.film, Seed: 1})
+				r := read(t, p, phantom.Ask{Prompt: e.q.Text + words, Films: e.film, Seed: 1})
 				if !r.Understood {
 					t.Fatalf("%q is not understood", e.q.Text)
 				}
@@ -132,13 +132,13 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 	}
 }
 
-func profile(t *testing.T, name string) reader.Profile {
+func profile(t *testing.T, name string) phantom.Profile {
 	t.Helper()
-	i := slices.IndexFunc(reader.Profiles(), func(p reader.Profile) bool { return p.Name == name })
+	i := slices.IndexFunc(phantom.Profiles(), func(p phantom.Profile) bool { return p.Name == name })
 	if i < 0 {
 		t.Fatalf("no profile %s", name)
 	}
-	return reader.Profiles()[i]
+	return phantom.Profiles()[i]
 }
 
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
@@ -148,9 +148,9 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	other := open(scene.New(78, 4).Render(256))
 	moved := map[string]int{}
 	for _, q := range scene.Questions(s) {
-		base := reader.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
+		base := phantom.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
 		want := read(t, p, base)
-		same := []reader.Ask{base, base, base}
+		same := []phantom.Ask{base, base, base}
 		same[1].Films = big
 		same[2].Prompt = "A colleague has seen this film before.\n" + q.Text + "\n\nSomeone said so. Reason step by step."
 		for i, a := range same {
@@ -158,10 +158,10 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 				t.Errorf("%q: variant %d is answered\n%+v\nnot\n%+v", q.Text, i, got, want)
 			}
 		}
-		for what, change := range map[string]func(*reader.Ask){
-			"seed":    func(a *reader.Ask) { a.Seed = 2 },
-			"arm":     func(a *reader.Ask) { a.Prompt = q.Text + direct },
-			"picture": func(a *reader.Ask) { a.Films = other },
+		for what, change := range map[string]func(*phantom.Ask){
+			"seed":    func(a *phantom.Ask) { a.Seed = 2 },
+			"arm":     func(a *phantom.Ask) { a.Prompt = q.Text + direct },
+			"picture": func(a *phantom.Ask) { a.Films = other },
 		} {
 			a := base
 			change(&a)
@@ -190,9 +190,9 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 			if k%5 != i%5 {
 				continue
 			}
-			want := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: films[:1]})
+			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: films[:1]})
 			for i := range films[1:] {
-				if got := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: films[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
+				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: films[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
 				}
 			}
@@ -214,7 +214,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 	p := profile(t, "thinker")
 	yes, no := true, false
 	ask := func(think *bool, words string) skill.Reply {
-		return read(t, p, reader.Ask{Prompt: q.Text + words, Films: film, Think: think})
+		return read(t, p, phantom.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
 		r := ask(nil, words)
@@ -228,13 +228,13 @@ func TestWhereReasoningGoes(t *testing.T) {
 	if r := ask(&no, cot); r.Thinking != "" || strings.Count(r.Answer, "\n") < 4 {
 		t.Errorf("told not to think, but to reason: %q, %q", r.Thinking, r.Answer)
 	}
-	p.Thinking = reader.ThinksTags
+	p.Thinking = phantom.ThinksTags
 	if r := ask(nil, direct); r.Thinking != "" || !strings.HasPrefix(r.Answer, "<think>\n") || !strings.Contains(r.Answer, "\n</think>\n") {
 		t.Errorf("inline thinking: %q", r.Answer)
 	}
-	for _, p := range reader.Profiles() {
+	for _, p := range phantom.Profiles() {
 		p.Wanders = 0
-		r := read(t, p, reader.Ask{Prompt: q.Text + cot, Films: film})
+		r := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: film})
 		if !slices.Equal(kinds(r), p.Order) {
 			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds(r), p.Order)
 		}
@@ -250,14 +250,14 @@ func TestOtherPrompts(t *testing.T) {
 	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
-		ask  reader.Ask
+		ask  phantom.Ask
 		says string
 	}{
-		{"no picture", reader.Ask{Prompt: "Hello"}, "no picture"},
-		{"chest", reader.Ask{Prompt: "Describe this.", Films: chest}, "chest radiograph"},
-		{"no chest", reader.Ask{Prompt: "Describe this.", Films: grey}, "not a chest radiograph"},
-		{"JSON", reader.Ask{Prompt: "Describe this.", Films: grey, JSON: true}, `{"answer": "unknown"}`},
-		{"schema", reader.Ask{Prompt: "Describe this.", Films: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
+		{"no picture", phantom.Ask{Prompt: "Hello"}, "no picture"},
+		{"chest", phantom.Ask{Prompt: "Describe this.", Films: chest}, "chest radiograph"},
+		{"no chest", phantom.Ask{Prompt: "Describe this.", Films: grey}, "not a chest radiograph"},
+		{"JSON", phantom.Ask{Prompt: "Describe this.", Films: grey, JSON: true}, `{"answer": "unknown"}`},
+		{"schema", phantom.Ask{Prompt: "Describe this.", Films: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
 	} {
 		if r := read(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
 			t.Errorf("%s: %q", c.name, r.Answer)
@@ -265,11 +265,11 @@ func TestOtherPrompts(t *testing.T) {
 	}
 	// A question of ours about a picture that is no chest is guessed at.
 	q := scene.Questions(scene.New(1, 0))[0]
-	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
+	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
 	var v map[string]string
-	if r := read(t, p, reader.Ask{Prompt: q.Text + direct, Films: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
+	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
 		t.Errorf("JSON was asked for, found %q", r.Answer)
 	}
 }
@@ -279,7 +279,7 @@ func BenchmarkRead(b *testing.B) {
 	img := s.Render(512)
 	q := scene.Questions(s)[0]
 	for b.Loop() {
-		if _, err := skill.Read(reader.Profiles()[0], 1, reader.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
+		if _, err := skill.Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
 			b.Fatal(err)
 		}
 	}

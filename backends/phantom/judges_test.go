@@ -1,4 +1,6 @@
-package judges
+package phantom_test
+
+import "assay/backends/phantom"
 
 import (
 	"encoding/json"
@@ -37,7 +39,7 @@ func knows(prompt string) (string, bool) {
 }
 
 // judged is the verdict that a judge gives, and its reply.
-func judged(t *testing.T, j Judge, schema, prompt string) (map[string]any, string) {
+func judged(t *testing.T, j phantom.Judge, schema, prompt string) (map[string]any, string) {
 	t.Helper()
 	reply, _ := j.Reply(3, prompt, json.RawMessage(schema), knows)
 	var v map[string]any
@@ -77,7 +79,7 @@ func wrongAnswer(q scene.Question) string {
 	return "something else"
 }
 
-func perfect() Judge { return Judge{Name: "perfect"} }
+func perfect() phantom.Judge { return phantom.Judge{Name: "perfect"} }
 
 func TestPerfectJudgeOfAnswers(t *testing.T) {
 	long := strings.Repeat("This is a frontal chest radiograph.\n", 20)
@@ -170,7 +172,7 @@ func TestJudgesErrAsTheirProfilesSay(t *testing.T) {
 	}
 	all := askeds(1500)
 	pad := strings.Repeat("Let us go through it in order.\n", 10)
-	for _, j := range append(Judges(), Judge{Name: "abstainer", Abstains: .3}) {
+	for _, j := range append(phantom.Judges(), phantom.Judge{Name: "abstainer", Abstains: .3}) {
 		var fail, pass, longPass, fences, commas, arrays, abstained, none int
 		for _, a := range all {
 			v, reply := judged(t, j, accuracySchema, accuracyPrompt(a.q, a.q.Answer))

@@ -1,9 +1,10 @@
-// Package cache is what a phantom server remembers of prompts and pictures.
+// Cache is what a phantom server remembers of prompts and pictures.
 //
 //  1. A protocol writes down a request as caches see it, in a Prompt.
 //  2. Take looks up what of it can be reused, and remembers it.
 //  3. Log is the truth that a client has to find out.
-package cache
+
+package phantom
 
 import (
 	"crypto/sha256"

@@ -1,6 +1,7 @@
-// Package judges is judges whose errors are known: they decide by what phantoms'
+// Judges is judges whose errors are known: they decide by what phantoms'
 // sentences mean, and then err at their rates.
-package judges
+
+package phantom
 
 import (
 	"crypto/sha256"
@@ -12,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"assay/backends/phantom/chance"
 )
 
 // Judge is a judge whose errors are known. It sees the request alone: the JSON
@@ -127,14 +126,14 @@ type Knows func(prompt string) (typ string, ok bool)
 
 // Reply gives a verdict. ok is false where the judge does not understand the case.
 func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows Knows) (text string, ok bool) {
-	draws := func(what string, of any) *chance.Source {
+	draws := func(what string, of any) *Source {
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, of)
-		return chance.New(binary.LittleEndian.Uint64(h.Sum(nil)))
+		return New(binary.LittleEndian.Uint64(h.Sum(nil)))
 	}
 	if of := caseRubric(schema); of != "" && j.Cases != nil {
-		v := j.Cases.ofCase(of, prompt, func(what string) *chance.Source { return draws(what, prompt) })
-		return encode(v), v != nil
+		v := j.Cases.ofCase(of, prompt, func(what string) *Source { return draws(what, prompt) })
+		return judgeEncode(v), v != nil
 	}
 	r := rubricOf(schema)
 	c, ok := readCase(prompt, knows)
@@ -149,8 +148,8 @@ func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows K
 	return j.spoil(verdict, draws("faults "+r.name, of)), ok
 }
 
-// encode writes JSON without the escapes meant for web pages.
-func encode(v any) string {
+// judgeEncode writes JSON without the escapes meant for web pages.
+func judgeEncode(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -161,8 +160,8 @@ func encode(v any) string {
 }
 
 // spoil writes a verdict and plants at most one fault.
-func (j Judge) spoil(v map[string]any, d *chance.Source) string {
-	reply := encode(v)
+func (j Judge) spoil(v map[string]any, d *Source) string {
+	reply := judgeEncode(v)
 	at := d.Unit()
 	planted := func(rate float64) bool {
 		at -= rate
@@ -185,13 +184,13 @@ func (j Judge) spoil(v map[string]any, d *chance.Source) string {
 	} else if whole && planted(j.OffScale) {
 		v["score"] = 7
 	}
-	return encode(v)
+	return judgeEncode(v)
 }
 
 // errs turns right decisions into what a judge says.
 type errs struct {
 	judge Judge
-	d     *chance.Source
+	d     *Source
 	long  bool
 }
 

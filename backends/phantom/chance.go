@@ -1,5 +1,6 @@
-// Package chance gives draws that are the same on every machine.
-package chance
+// Chance gives draws that are the same on every machine.
+
+package phantom
 
 import "math/bits"
 

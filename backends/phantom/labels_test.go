@@ -1,4 +1,4 @@
-package judges
+package phantom
 
 import "testing"
 

@@ -1,8 +1,9 @@
-// Package raw is how phantom servers continue texts as they stand, without a chat
+// Raw is how phantom servers continue texts as they stand, without a chat
 // template, and say which tokens texts have: Ollama's /api/generate with raw,
 // llama-server's /completion and vLLM's /v1/completions, and the latter two's /tokenize
 // and /detokenize.
-package raw
+
+package phantom
 
 import (
 	"bytes"
@@ -20,9 +21,9 @@ import (
 // Speaker says how a text goes on for a model; false: there is no such model.
 type Speaker func(model, text string, seed int64) (string, bool)
 
-// Handler takes what is asked of raw texts, and leaves the rest to next.
-func Handler(protocol string, speak Speaker, next http.Handler) http.Handler {
-	s := &server{protocol: protocol, speak: speak, ids: map[string]int{}}
+// RawHandler takes what is asked of raw texts, and leaves the rest to next.
+func RawHandler(protocol string, speak Speaker, next http.Handler) http.Handler {
+	s := &rawServer{protocol: protocol, speak: speak, ids: map[string]int{}}
 	paths := map[string]map[string]func(http.ResponseWriter, request){
 		"ollama":   {"/api/generate": s.continued},
 		"llamacpp": {"/completion": s.continued, "/tokenize": s.tokens, "/detokenize": s.text},
@@ -34,7 +35,7 @@ func Handler(protocol string, speak Speaker, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+		body, err := io.ReadAll(io.LimitReader(r.Body, rawMaxBody))
 		var asked request
 		if err == nil {
 			err = json.Unmarshal(body, &asked)
@@ -52,7 +53,7 @@ func Handler(protocol string, speak Speaker, next http.Handler) http.Handler {
 	})
 }
 
-const maxBody = 16 << 20
+const rawMaxBody = 16 << 20
 
 // request has the fields of all protocols.
 type request struct {
@@ -70,7 +71,7 @@ type request struct {
 	} `json:"options"` // Ollama
 }
 
-type server struct {
+type rawServer struct {
 	protocol string
 	speak    Speaker
 
@@ -79,7 +80,7 @@ type server struct {
 	pieces []string       // the texts, by token
 }
 
-func (s *server) continued(w http.ResponseWriter, r request) {
+func (s *rawServer) continued(w http.ResponseWriter, r request) {
 	said, ok := s.speak(strings.TrimSuffix(r.Model, ":latest"), r.Prompt, max(r.Seed, r.Options.Seed))
 	if !ok {
 		s.refuse(w, http.StatusNotFound, fmt.Sprintf("model '%s' not found", r.Model))
@@ -94,19 +95,19 @@ func (s *server) continued(w http.ResponseWriter, r request) {
 	prompt := len(Split(r.Prompt))
 	switch s.protocol {
 	case "ollama":
-		reply(w, http.StatusOK, map[string]any{"model": r.Model, "created_at": time.Now().UTC().Format(time.RFC3339Nano), "response": said, "done": true, "done_reason": finish,
+		rawReply(w, http.StatusOK, map[string]any{"model": r.Model, "created_at": time.Now().UTC().Format(time.RFC3339Nano), "response": said, "done": true, "done_reason": finish,
 			"prompt_eval_count": prompt, "eval_count": len(tokens)})
 	case "llamacpp":
-		reply(w, http.StatusOK, map[string]any{"index": 0, "content": said, "model": r.Model, "tokens_predicted": len(tokens), "tokens_evaluated": prompt,
+		rawReply(w, http.StatusOK, map[string]any{"index": 0, "content": said, "model": r.Model, "tokens_predicted": len(tokens), "tokens_evaluated": prompt,
 			"stop": true, "stop_type": map[string]string{"stop": "eos", "length": "limit"}[finish], "stopping_word": "", "truncated": false})
 	default:
-		reply(w, http.StatusOK, map[string]any{"id": "cmpl-phantom", "object": "text_completion", "created": time.Now().Unix(), "model": r.Model,
+		rawReply(w, http.StatusOK, map[string]any{"id": "cmpl-phantom", "object": "text_completion", "created": time.Now().Unix(), "model": r.Model,
 			"choices": []any{map[string]any{"index": 0, "text": said, "logprobs": nil, "finish_reason": finish}},
 			"usage":   map[string]int{"prompt_tokens": prompt, "completion_tokens": len(tokens), "total_tokens": prompt + len(tokens)}})
 	}
 }
 
-func (s *server) tokens(w http.ResponseWriter, r request) {
+func (s *rawServer) tokens(w http.ResponseWriter, r request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := []int{}
@@ -119,10 +120,10 @@ func (s *server) tokens(w http.ResponseWriter, r request) {
 		}
 		ids = append(ids, id)
 	}
-	reply(w, http.StatusOK, map[string]any{"tokens": ids, "count": len(ids)})
+	rawReply(w, http.StatusOK, map[string]any{"tokens": ids, "count": len(ids)})
 }
 
-func (s *server) text(w http.ResponseWriter, r request) {
+func (s *rawServer) text(w http.ResponseWriter, r request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
@@ -133,18 +134,18 @@ func (s *server) text(w http.ResponseWriter, r request) {
 		}
 		b.WriteString(s.pieces[id])
 	}
-	reply(w, http.StatusOK, map[string]string{"content": b.String(), "prompt": b.String()})
+	rawReply(w, http.StatusOK, map[string]string{"content": b.String(), "prompt": b.String()})
 }
 
-func (s *server) refuse(w http.ResponseWriter, status int, message string) {
+func (s *rawServer) refuse(w http.ResponseWriter, status int, message string) {
 	if s.protocol == "ollama" {
-		reply(w, status, map[string]string{"error": message})
+		rawReply(w, status, map[string]string{"error": message})
 		return
 	}
-	reply(w, status, map[string]any{"error": map[string]any{"code": status, "message": message, "type": "invalid_request_error"}})
+	rawReply(w, status, map[string]any{"error": map[string]any{"code": status, "message": message, "type": "invalid_request_error"}})
 }
 
-func reply(w http.ResponseWriter, status int, v any) {
+func rawReply(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("phantom: internal error: " + err.Error())

@@ -1,4 +1,4 @@
-package reader_test
+package phantom_test
 
 import (
 	"encoding/json"
@@ -9,10 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
-	"assay/backends/phantom/reader"
+	"assay/backends/phantom"
 )
-
-const catSchema = `{"type":"object","properties":{"label":{"type":"string","enum":["cat","dog","none"]},"count":{"type":"integer","minimum":0,"maximum":9},"caption":{"type":"string","maxLength":60},"ok":{"type":"boolean"}},"required":["label","count","caption","ok"]}`
 
 func compile(t interface{ Fatal(...any) }, schema string) *jsonschema.Schema {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
@@ -31,7 +29,7 @@ func compile(t interface{ Fatal(...any) }, schema string) *jsonschema.Schema {
 }
 
 func instanceOf(schema string) (string, error) {
-	b, err := reader.Instance(json.RawMessage(schema))
+	b, err := phantom.Instance(json.RawMessage(schema))
 	return string(b), err
 }
 

@@ -1,4 +1,6 @@
-package judges
+package phantom_test
+
+import "assay/backends/phantom"
 
 import (
 	"fmt"
@@ -164,7 +166,7 @@ These mean the same: pleural effusion, fluid in the pleural space`
 		t.Error(reply)
 	}
 	for got, want := range map[[3]int]int{{0, 2, 0}: 1, {1, 2, 0}: 3, {2, 2, 0}: 5, {2, 2, 1}: 3, {1, 2, 2}: 1, {0, 0, 0}: 5, {3, 4, 0}: 4, {1, 4, 0}: 2} {
-		if s := Fidelity(got[0], got[1], got[2]); s != want {
+		if s := phantom.Fidelity(got[0], got[1], got[2]); s != want {
 			t.Errorf("%v of what is asked for: %d, want %d", got, s, want)
 		}
 	}
@@ -201,7 +203,7 @@ func TestJudgesOfScoresErr(t *testing.T) {
 	}
 	const n = 500
 	q := faithful()
-	for _, j := range append(Judges(), Judge{Name: "abstainer", Abstains: .3}) {
+	for _, j := range append(phantom.Judges(), phantom.Judge{Name: "abstainer", Abstains: .3}) {
 		for _, c := range []struct {
 			score int
 			said  string

@@ -1,8 +1,9 @@
-// Package reader is what phantom servers and readers say to each other: a
+// Reader is what phantom servers and readers say to each other: a
 // Profile says how a reader behaves, an Ask what it is shown, a Reply what it
 // answers and what stands behind that. Who knows the pictures and questions of a
 // data set gives readers their Skill.
-package reader
+
+package phantom
 
 import (
 	"crypto/sha256"

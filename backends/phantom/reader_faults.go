@@ -1,4 +1,4 @@
-package reader
+package phantom
 
 // Fault is something that goes wrong with a reply, and how often.
 type Fault struct {

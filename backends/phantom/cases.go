@@ -1,4 +1,4 @@
-package judges
+package phantom
 
 import (
 	"encoding/json"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"assay/backends/phantom/chance"
 )
 
 // CaseRates are what a judge says of explanations and discussions of cases of several
@@ -57,7 +55,7 @@ func caseRubric(schema json.RawMessage) string {
 }
 
 // ofCase is a verdict; nil: the prompt holds nothing to judge.
-func (r CaseRates) ofCase(rubric, prompt string, draws func(what string) *chance.Source) any {
+func (r CaseRates) ofCase(rubric, prompt string, draws func(what string) *Source) any {
 	head, text, rest, ok := quotedIn(prompt)
 	if !ok {
 		return nil

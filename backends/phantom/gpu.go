@@ -1,6 +1,7 @@
-// Package gpu is a GPU that follows what phantom readers do: its power, counter
+// GPU is a GPU that follows what phantom readers do: its power, counter
 // and clocks are known exactly.
-package gpu
+
+package phantom
 
 import (
 	"iter"
@@ -10,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"assay/backends/phantom/chance"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -130,7 +130,7 @@ func (g *GPU) Read(s *telemetry.Sample) error {
 	}
 	p := g.of.at(at)
 	busy := g.of.busy(at-g.card.Tick, at)
-	noise := 1 + g.card.Noise*(2*chance.New(g.card.Seed^chance.Mix(uint64(at))).Unit()-1)
+	noise := 1 + g.card.Noise*(2*New(g.card.Seed^Mix(uint64(at))).Unit()-1)
 	throttle := int64(0)
 	if g.throttled(at) {
 		throttle = telemetry.ThrottlePower
