@@ -13,7 +13,7 @@ import (
 
 	"assay/harness/calibrate"
 	"assay/harness/cli/command"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/monitor"
 	"assay/results"
@@ -44,7 +44,7 @@ func (s streams) calibrateCommand() *cli.Command {
 			}
 			path := c.Args().First()
 			if path == "" {
-				cfg, err := bench.Read(c.String("config"), experiment.Known())
+				cfg, err := config.Read(c.String("config"), experiment.Known())
 				if err != nil {
 					return err
 				}

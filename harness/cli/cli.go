@@ -23,7 +23,7 @@ import (
 	"assay/harness/cli/people"
 	"assay/harness/cli/phantoms"
 	"assay/harness/cli/stores"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/results"
 )
 
@@ -55,7 +55,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return command.ExitOK
 	}
 	var c *command.Error
-	var bad bench.Errors
+	var bad config.Errors
 	switch {
 	case errors.As(err, &bad):
 		for _, e := range bad {

@@ -11,7 +11,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/harness/studies"
@@ -38,7 +37,7 @@ func (s streams) costCommand() *cli.Command {
 			path, cfg := c.Args().First(), (*config.Config)(nil)
 			if path == "" || c.IsSet("config") {
 				var err error
-				if cfg, err = bench.Read(c.String("config"), experiment.Known()); err != nil {
+				if cfg, err = config.Read(c.String("config"), experiment.Known()); err != nil {
 					return err
 				}
 				if path == "" {

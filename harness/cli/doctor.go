@@ -12,7 +12,6 @@ import (
 	"assay/harness/cli/fleet"
 	"assay/harness/cli/terminal"
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -41,7 +40,7 @@ func (s streams) doctorCommand() *cli.Command {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
-			cfg, err := bench.Read(c.String("config"), experiment.Known())
+			cfg, err := config.Read(c.String("config"), experiment.Known())
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 
 	"assay/harness/cli"
 	"assay/harness/cli/command"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
@@ -421,7 +421,7 @@ func describeMillion(b *testing.B, path string, size int64) int {
 // plannedKeys are the trials of an experiment in the order of its plan.
 func plannedKeys(b *testing.B, file string) []results.Key {
 	b.Helper()
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		b.Fatal(err)
 	}

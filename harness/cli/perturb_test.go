@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/harness/cli/command"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/preview"
@@ -36,7 +36,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		t.Fatal(err)
 	}

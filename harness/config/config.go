@@ -1,7 +1,17 @@
-// Package config is what a bench.yaml says, resolved: package bench reads it.
-// Settings are the values that may not change within one store; Diff says which of
-// them did.
-// APIKey and Authorities read what servers are entered with.
+// Package config reads bench.yaml strictly: every unknown key, duplicate, bad range,
+// missing file and unknown name is reported with file:line:column, all of them at once,
+// before anything is sent.
+//
+//  1. tree.go reads the part of YAML that cannot surprise into values that know where
+//     they stand: one document, no anchors, aliases, merge keys or tags.
+//  2. Parse resolves the tree against the names that exist, and fills in defaults
+//     (parse.go, resolve.go); value.go says how single values may be written.
+//  3. rules.go takes down what the parser asks of values, so that a reference made of
+//     rules says what is checked.
+//  4. Settings are the values that may not change within one store; Diff says which of
+//     them did.
+//
+// Paths in a bench.yaml are relative to the folder it stands in.
 package config
 
 import (

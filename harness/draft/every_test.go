@@ -10,7 +10,7 @@ import (
 
 	"assay/backends/kinds"
 	"assay/backends/phantom"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
@@ -94,7 +94,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					cfg, err := bench.Read(out, experiment.Known())
+					cfg, err := config.Read(out, experiment.Known())
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						continue

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/formats"
 	"assay/harness/studies"
@@ -30,7 +30,7 @@ func create(t *testing.T, url string, models ...string) (Made, string, error) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")
-	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, bench.Known{Studies: studies.All()}, formats.Library{})
+	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: studies.All()}, formats.Library{})
 	text, _ := os.ReadFile(out)
 	return made, string(text), err
 }

@@ -18,7 +18,6 @@ import (
 	"assay/backends/hosted"
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/exposition"
@@ -54,8 +53,8 @@ type Bench struct {
 }
 
 // Known are the studies, phantoms and tables of regions that this version has.
-func Known() bench.Known {
-	return bench.Known{
+func Known() config.Known {
+	return config.Known{
 		Studies:   studies.All(),
 		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset/formats"
 )
 
@@ -19,7 +19,7 @@ func hostedOf(t *testing.T, judges, rubrics string) (*Bench, error) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := bench.Read(file, Known())
+	cfg, err := config.Read(file, Known())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset/formats"
 	"assay/harness/managed"
 	"assay/harness/plan"
@@ -51,7 +51,7 @@ judges: {lexical: {kind: lexical}}
 studies:
   qa: {dataset: mine, `+keys+`}
 `)
-	cfg, err := bench.Read(filepath.Join(dir, "bench.yaml"), Known())
+	cfg, err := config.Read(filepath.Join(dir, "bench.yaml"), Known())
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset/formats"
 	"assay/harness/experiment"
 	"assay/harness/exposition"
@@ -102,7 +102,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		t.Fatal(err)
 	}

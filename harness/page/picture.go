@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/perturb"
@@ -139,7 +139,7 @@ func copyOf(file []byte) (report.Picture, error) {
 // AtHand finds the pictures of a store's run: where the bench.yaml is the one
 // that made it and its data can be read.
 func AtHand(file string, man results.Manifest, assemble experiment.Assembler) Pictures {
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
 		return NoPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image"
 
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/perturb"
@@ -36,7 +36,7 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,7 @@ import (
 	"text/template"
 	"time"
 
-	"assay/harness/config/bench"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/study"
 )
@@ -27,7 +25,7 @@ var benchPage string
 
 // Key is all that is said of one key of a bench.yaml.
 type Key struct {
-	rules.Rule
+	config.Rule
 	About, Example string
 }
 
@@ -37,16 +35,16 @@ func (k Key) Name() string { return k.Path[strings.LastIndex(k.Path, ".")+1:] }
 // Keys are all keys of bench.yaml: the parser's rules, with words and examples. The error
 // names every key that has none.
 func Keys() ([]Key, error) {
-	var list []rules.Rule
+	var list []config.Rule
 	words, examples := map[string]string{}, map[string]string{}
 	for i, doc := range bytes.Split(everyKey, []byte("\n---\n")) {
 		name := fmt.Sprintf("every-key.yaml, document %d", i+1)
-		asked, errs := bench.Rules(name, doc, experiment.Known(), exampleFiles{})
+		asked, errs := config.Rules(name, doc, experiment.Known(), exampleFiles{})
 		if len(errs) > 0 {
 			return nil, errs
 		}
 		list = append(list, asked...)
-		t := tree.Tree{File: name}
+		t := config.Tree{File: name}
 		said(t.Parse(doc), "", strings.Split(string(doc), "\n"), words, examples)
 	}
 	var out []Key
@@ -72,7 +70,7 @@ func Keys() ([]Key, error) {
 			for _, o := range out {
 				if o.Type != "" && generalPath(o.Path) == general {
 					needed := k.Needed
-					k.Rule = rules.Rule{Path: k.Path, Kind: k.Kind, Type: o.Type, Least: o.Least, Most: o.Most, Default: o.Default, Values: o.Values, Names: o.Names, Needed: needed}
+					k.Rule = config.Rule{Path: k.Path, Kind: k.Kind, Type: o.Type, Least: o.Least, Most: o.Most, Default: o.Default, Values: o.Values, Names: o.Names, Needed: needed}
 					break
 				}
 			}
@@ -136,12 +134,12 @@ func generalPath(path string) string {
 }
 
 // said collects the words behind keys and their examples, by general path.
-func said(n *tree.Node, path string, lines []string, words, examples map[string]string) {
+func said(n *config.Node, path string, lines []string, words, examples map[string]string) {
 	named := slices.Contains([]string{"datasets", "backends", "models", "judges"}, path)
 	for _, e := range n.Entries {
-		p := tree.Join(path, e.Key)
+		p := config.Join(path, e.Key)
 		if named {
-			p = tree.Join(path, "*")
+			p = config.Join(path, "*")
 		}
 		line := lines[e.At.Line-1]
 		code, comment, ok := strings.Cut(line, "  # ")
@@ -150,7 +148,7 @@ func said(n *tree.Node, path string, lines []string, words, examples map[string]
 				continue
 			}
 			words[g] = strings.TrimSpace(comment)
-			if e.Value.Kind != tree.IsMapping {
+			if e.Value.Kind != config.IsMapping {
 				examples[g] = strings.TrimSpace(code)
 			}
 		}
@@ -280,15 +278,15 @@ func kindsWith(keys []Key, k Key) string {
 // typeOf is the type and range of a key, for people.
 func typeOf(k Key) string {
 	switch k.Type {
-	case rules.Choice:
+	case config.Choice:
 		return "`" + strings.Join(k.Values, "`, `") + "`"
-	case rules.Whole, rules.Number, rules.Duration:
+	case config.Whole, config.Number, config.Duration:
 		s := fmt.Sprintf("%s, %s to %s", k.Type, k.Least, k.Most)
 		if len(k.Names) > 0 {
 			s += ", or `" + strings.Join(k.Names, "`, `") + "`"
 		}
 		return s
-	case rules.File, rules.Folder, rules.List:
+	case config.File, config.Folder, config.List:
 		if len(k.Names) > 0 {
 			return string(k.Type) + ", or `" + strings.Join(k.Names, "`, `") + "`"
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/config/rules"
+	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/shots"
 	"assay/harness/study"
@@ -104,19 +104,19 @@ func mapping(keys []Key, path, kind string) object {
 func value(keys []Key, k Key) object {
 	var o object
 	switch k.Type {
-	case rules.Choice:
+	case config.Choice:
 		o = object{"enum": k.Values}
-	case rules.Whole:
+	case config.Whole:
 		o = limited(k, "integer")
-	case rules.Number:
+	case config.Number:
 		o = limited(k, "number")
-	case rules.Flag:
+	case config.Flag:
 		o = object{"type": "boolean"}
-	case rules.Duration:
+	case config.Duration:
 		o = object{"type": "string", "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
-	case rules.List:
+	case config.List:
 		o = list(k)
-	case rules.Mapping:
+	case config.Mapping:
 		if o = mapping(keys, k.Path, k.Kind); len(o["properties"].(object)) == 0 { // handed on as it is
 			o = object{"type": "object"}
 		}
@@ -133,7 +133,7 @@ func value(keys []Key, k Key) object {
 		or = []any{o, object{"type": "array", "minItems": 1, "items": limited(k, "integer")}}
 	case k.Name() == "group" || strings.Contains(k.Path, ".columns."):
 		or = []any{o, object{"type": "string"}}
-	case len(k.Names) > 0 && (k.Type == rules.Whole || k.Type == rules.Duration || k.Type == rules.List):
+	case len(k.Names) > 0 && (k.Type == config.Whole || k.Type == config.Duration || k.Type == config.List):
 		or = []any{o, object{"enum": k.Names}}
 	}
 	if or != nil {

@@ -12,8 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/harness/config/bench"
-	"assay/harness/config/tree"
+	"assay/harness/config"
 	"assay/harness/experiment"
 )
 
@@ -70,7 +69,7 @@ func unasked(v any) {
 // held says what the schema finds wrong with a YAML text.
 func held(t *testing.T, s *jsonschema.Schema, yaml []byte) error {
 	t.Helper()
-	tr := tree.Tree{File: "t"}
+	tr := config.Tree{File: "t"}
 	root := tr.Parse(yaml)
 	if root == nil || len(tr.Errs) > 0 {
 		t.Fatalf("no YAML: %v\n%s", tr.Errs, yaml)
@@ -104,7 +103,7 @@ func TestExamplesFollowTheSchema(t *testing.T) {
 	whole, part := compiled(t)
 	root := filepath.Join("..", "..")
 	files := []string{filepath.Join(root, "bench.yaml")}
-	for _, pattern := range []string{"harness/config/bench/testdata/good/*.yaml", "harness/cli/testdata/expected/*.yaml"} {
+	for _, pattern := range []string{"harness/config/testdata/good/*.yaml", "harness/cli/testdata/expected/*.yaml"} {
 		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(more) < 2 {
 			t.Fatalf("%s: %d files, %v", pattern, len(more), err)
@@ -197,7 +196,7 @@ func TestSchemaRefuses(t *testing.T) {
 		if err := held(t, whole, []byte(text)); err == nil {
 			t.Errorf("%q in place of %q is not refused by the schema", c.to, c.from)
 		}
-		if _, errs := bench.Parse("t", []byte(text), experiment.Known(), exampleFiles{}); len(errs) == 0 {
+		if _, errs := config.Parse("t", []byte(text), experiment.Known(), exampleFiles{}); len(errs) == 0 {
 			t.Errorf("%q in place of %q is not refused by the parser", c.to, c.from)
 		}
 	}

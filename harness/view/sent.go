@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -69,7 +68,7 @@ func (s *sender) Of(ctx context.Context, t results.Trial) (*viewer.Sent, error) 
 func (s *sender) open() error {
 	var cfg *config.Config
 	for _, file := range s.configs {
-		if c, err := bench.Read(file, experiment.Known()); err == nil && results.DigestOf(c.Text) == s.man.Digest {
+		if c, err := config.Read(file, experiment.Known()); err == nil && results.DigestOf(c.Text) == s.man.Digest {
 			cfg = c
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/term"
 
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/dataset/library"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -243,7 +242,7 @@ func StoreOf(c *cli.Context) (string, error) {
 
 // StoreIn is the store of an experiment's file.
 func StoreIn(file string) (string, error) {
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		return "", err
 	}
@@ -270,7 +269,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 
 // Load reads the experiment named by --config, its studies and its data sets.
 func Load(c *cli.Context) (*experiment.Bench, error) {
-	cfg, err := bench.Read(c.String("config"), experiment.Known())
+	cfg, err := config.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return nil, err
 	}

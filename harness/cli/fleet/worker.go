@@ -14,7 +14,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/config"
-	"assay/harness/config/bench"
 	"assay/harness/experiment"
 	"assay/harness/fleet"
 	"assay/harness/fleet/worker"
@@ -120,7 +119,7 @@ func has(h results.Host, said []string) []string {
 func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment, *experiment.Bench, error) {
 	name, file := c.String("experiment"), c.String("config")
 	if file != "" {
-		cfg, err := bench.Read(file, experiment.Known())
+		cfg, err := config.Read(file, experiment.Known())
 		if err != nil {
 			return fleet.Experiment{}, nil, err
 		}
@@ -143,7 +142,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 			return e, nil, err
 		}
 	}
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		return e, nil, err
 	}

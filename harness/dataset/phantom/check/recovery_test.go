@@ -17,7 +17,7 @@ import (
 
 	"assay/backends/kinds"
 	"assay/backends/phantom"
-	"assay/harness/config/bench"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/skill"
@@ -106,7 +106,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	if err := os.WriteFile(file, []byte(experimentOf(a, urls)), 0o600); err != nil {
 		return nil, err
 	}
-	cfg, err := bench.Read(file, experiment.Known())
+	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		return nil, err
 	}

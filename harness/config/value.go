@@ -1,6 +1,7 @@
-// Package value says of single values of a bench.yaml how they may be written, and writes
+// Value says of single values of a bench.yaml how they may be written, and writes
 // them as people do.
-package value
+
+package config
 
 import (
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"assay/harness/config/tree"
 )
 
 // Decimal keeps 010, 0x10 and 1_000 out: readers of YAML disagree about them.
@@ -23,14 +22,14 @@ func Decimal(raw string) bool {
 
 // Ascending is a whole number, or a list of them that grow, from least to most. bad is the
 // first node that is not so.
-func Ascending(n *tree.Node, least, most int) (out []int, bad *tree.Node) {
+func Ascending(n *Node, least, most int) (out []int, bad *Node) {
 	items := n.Items
-	if n.Kind != tree.IsList {
-		items = []*tree.Node{n}
+	if n.Kind != IsList {
+		items = []*Node{n}
 	}
 	for _, it := range items {
 		v, err := strconv.Atoi(it.Raw)
-		if it.Kind != tree.IsWhole || err != nil || !Decimal(it.Raw) || v < least || v > most || len(out) > 0 && v <= out[len(out)-1] {
+		if it.Kind != IsWhole || err != nil || !Decimal(it.Raw) || v < least || v > most || len(out) > 0 && v <= out[len(out)-1] {
 			return nil, it
 		}
 		out = append(out, v)
@@ -49,9 +48,9 @@ func Name(s string) bool {
 	return s != "" && len(s) <= 100
 }
 
-// Address is a server's, without a slash at its end; found says what it is instead where
+// ReadAddress is a server's, without a slash at its end; found says what it is instead where
 // it is none. local: it is one of this machine.
-func Address(text string) (address string, local bool, found string) {
+func ReadAddress(text string) (address string, local bool, found string) {
 	if strings.ContainsAny(text, "@?#") {
 		// Not shown: it may hold a secret.
 		return "", false, "a user name, a query or a fragment in it; name an API key under api_key_env or api_key_file"
@@ -61,19 +60,19 @@ func Address(text string) (address string, local bool, found string) {
 	case err != nil || u.Scheme == "" || u.Opaque != "":
 		hint := ""
 		if !strings.Contains(text, "://") && !strings.HasPrefix(text, "http") {
-			hint = "; did you mean http://" + tree.Cut(text) + "?"
+			hint = "; did you mean http://" + Cut(text) + "?"
 		}
-		return "", false, tree.Shown(text) + hint
+		return "", false, Shown(text) + hint
 	case u.Scheme == "unix" && u.Host == "" && strings.Trim(u.Path, "/") != "":
 		return text, true, ""
 	case u.Scheme == "unix":
-		return "", false, fmt.Sprintf("no path to a socket in %s; write unix:///run/server.sock", tree.Shown(text))
+		return "", false, fmt.Sprintf("no path to a socket in %s; write unix:///run/server.sock", Shown(text))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", false, fmt.Sprintf("the scheme %s; use http, https or unix", tree.Shown(u.Scheme))
+		return "", false, fmt.Sprintf("the scheme %s; use http, https or unix", Shown(u.Scheme))
 	case u.Hostname() == "":
-		return "", false, "no host in " + tree.Shown(text)
+		return "", false, "no host in " + Shown(text)
 	case !Port(u.Port()):
-		return "", false, fmt.Sprintf("the port %s; use 1 to 65535", tree.Shown(u.Port()))
+		return "", false, fmt.Sprintf("the port %s; use 1 to 65535", Shown(u.Port()))
 	}
 	ip := net.ParseIP(u.Hostname())
 	return strings.TrimRight(text, "/"), strings.EqualFold(u.Hostname(), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()), ""

@@ -1,18 +1,15 @@
-package bench
+package config
 
-import (
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
-)
+import ()
 
 // Rules reads a bench.yaml as Parse does, and says what was asked of each key that the
 // file could have: those of a mapping are known once the file has it.
-func Rules(file string, text []byte, known Known, files Files) ([]rules.Rule, Errors) {
-	var seen rules.Record
+func Rules(file string, text []byte, known Known, files Files) ([]Rule, Errors) {
+	var seen Record
 	if _, errs := parse(file, text, known, files, &seen); len(errs) > 0 {
 		return nil, errs
 	}
 	return seen.Merged(map[string]string{"judges": "model"}), nil
 }
 
-func (s section) asks(key string, r rules.Rule) { s.c.seen.Ask(tree.Join(s.path, key), r) }
+func (s section) asks(key string, r Rule) { s.c.seen.Ask(Join(s.path, key), r) }

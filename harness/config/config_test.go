@@ -1,4 +1,4 @@
-package bench
+package config
 
 import (
 	"errors"
@@ -12,8 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/harness/config"
-	"assay/harness/config/value"
 	"assay/harness/dataset"
 	"assay/harness/dataset/formats"
 	"assay/harness/study"
@@ -28,7 +26,7 @@ func good(t testing.TB) string {
 	return string(text)
 }
 
-func parsed(t testing.TB, text string) *config.Config {
+func parsed(t testing.TB, text string) *Config {
 	t.Helper()
 	cfg, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
 	if len(errs) > 0 {
@@ -74,7 +72,7 @@ func TestErrorsStandWhereTheMistakeIs(t *testing.T) {
 }
 
 func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
-	for _, f := range value.Coming() {
+	for _, f := range Coming() {
 		text := good(t)
 		path, value, isValue := strings.Cut(f[0], "=")
 		keys := strings.Split(strings.Replace(path, "studies.*", "studies.cot", 1), ".")
@@ -147,7 +145,7 @@ func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, ch := range config.Diff(before, cfg.Settings()) {
+		for _, ch := range Diff(before, cfg.Settings()) {
 			got = append(got, ch.String())
 		}
 		if strings.Join(got, "\n") != c.want {
@@ -156,7 +154,7 @@ func TestDiffFindsWhatWouldMixResults(t *testing.T) {
 	}
 	options := strings.Replace(good(t), "num_ctx: 8192", "num_ctx: 4096", 1)
 	var paths []string
-	for _, ch := range config.Diff(before, parsed(t, options).Settings()) {
+	for _, ch := range Diff(before, parsed(t, options).Settings()) {
 		paths = append(paths, ch.Path)
 	}
 	if want := "judges.local.backend.options models.gemma3:4b.backend.options"; strings.Join(paths, " ") != want {
@@ -227,7 +225,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 
 // The experiment that everybody runs first, and the one in its comments.
 func TestDefaultExperiment(t *testing.T) {
-	text, err := os.ReadFile("../../../bench.yaml")
+	text, err := os.ReadFile("../../bench.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +338,7 @@ func TestGroupsOfModels(t *testing.T) {
 		parameters float64
 	}{"group: open": {groups: []string{"open"}}, "group: [open, medical], parameters: 4.3e9": {[]string{"open", "medical"}, 4.3e9}, "parameters: 27000000000": {parameters: 27e9}} {
 		models := parsed(t, with(more)).Models
-		m := models[slices.IndexFunc(models, func(m config.Model) bool { return m.Name == "honest" })]
+		m := models[slices.IndexFunc(models, func(m Model) bool { return m.Name == "honest" })]
 		if !slices.Equal(m.Groups, want.groups) || (m.Parameters != nil) != (want.parameters > 0) || m.Parameters != nil && *m.Parameters != want.parameters {
 			t.Errorf("%s: %v, %v", more, m.Groups, m.Parameters)
 		}

@@ -1,4 +1,4 @@
-package bench
+package config
 
 import (
 	"fmt"
@@ -12,10 +12,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
-	"assay/harness/config/value"
 	"assay/harness/dataset"
 	"assay/harness/dataset/questions"
 	"assay/harness/judge/judges"
@@ -25,16 +21,16 @@ import (
 	"assay/timing"
 )
 
-func (c *checker) config(root *tree.Node) *config.Config {
-	cfg := &config.Config{Prompts: map[string]string{}}
+func (c *checker) config(root *Node) *Config {
+	cfg := &Config{Prompts: map[string]string{}}
 	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "studies", "prompts", "telemetry", "cost")
 	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
 		s.need(key)
 	}
 	if w, ok := s.text("name"); ok {
 		cfg.Name = w.text
-		if !value.Name(w.text) || strings.ContainsAny(w.text, "/:@+") {
-			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", tree.Shown(w.text))
+		if !Name(w.text) || strings.ContainsAny(w.text, "/:@+") {
+			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", Shown(w.text))
 		}
 	}
 	cfg.Seed = s.seed()
@@ -42,7 +38,7 @@ func (c *checker) config(root *tree.Node) *config.Config {
 	if w, ok := s.text("store"); ok {
 		cfg.Store = c.path(w.text)
 		if info, err := c.files.Stat(cfg.Store); err == nil && info.IsDir() {
-			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", tree.Shown(cfg.Store))
+			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", Shown(cfg.Store))
 		}
 	}
 	cfg.Rules = results.RulesPaper
@@ -51,28 +47,28 @@ func (c *checker) config(root *tree.Node) *config.Config {
 	}
 
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
-	c.named(s, "datasets", func(name string, e tree.Entry) {
+	c.named(s, "datasets", func(name string, e Entry) {
 		c.datasets.add(e)
 		d := c.dataset(cfg, name, e.Value)
 		d.At = fmt.Sprintf("%s:%d:%d", c.File, e.At.Line, e.At.Column)
 		cfg.Datasets = append(cfg.Datasets, d)
 	})
-	c.named(s, "backends", func(name string, e tree.Entry) {
+	c.named(s, "backends", func(name string, e Entry) {
 		c.backends.add(e)
 		cfg.Backends = append(cfg.Backends, c.backend(name, e.Value))
 	})
-	c.named(s, "models", func(name string, e tree.Entry) {
+	c.named(s, "models", func(name string, e Entry) {
 		c.models.add(e)
 		cfg.Models = append(cfg.Models, c.model(cfg, name, e.Value))
 	})
 	if s.get("judges") != nil {
-		c.named(s, "judges", func(name string, e tree.Entry) {
+		c.named(s, "judges", func(name string, e Entry) {
 			c.judges.add(e)
 			cfg.Judges = append(cfg.Judges, c.judge(cfg, name, e.Value))
 		})
 	}
-	c.named(s, "studies", func(name string, e tree.Entry) {
-		if c.refused(tree.Join("studies", name), e.At) {
+	c.named(s, "studies", func(name string, e Entry) {
+		if c.refused(Join("studies", name), e.At) {
 			c.unsure, c.foreign = true, true
 			return
 		}
@@ -80,7 +76,7 @@ func (c *checker) config(root *tree.Node) *config.Config {
 		i := slices.IndexFunc(c.known.Studies, func(k study.Definition) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
-			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), tree.Shown(name), text.DidYouMean(name, known))
+			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), Shown(name), text.DidYouMean(name, known))
 			return
 		}
 		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.Value))
@@ -96,18 +92,18 @@ func (c *checker) config(root *tree.Node) *config.Config {
 
 // seed has the whole range of uint64.
 func (s section) seed() uint64 {
-	s.asks("seed", rules.Rule{Type: rules.Whole, Least: "0", Most: strconv.FormatUint(math.MaxUint64, 10), Default: strconv.Itoa(defaultSeed)})
+	s.asks("seed", Rule{Type: Whole, Least: "0", Most: strconv.FormatUint(math.MaxUint64, 10), Default: strconv.Itoa(defaultSeed)})
 	n := s.get("seed")
 	if n == nil {
 		return defaultSeed
 	}
 	switch v := n.Value.(type) {
 	case int64:
-		if v >= 0 && value.Decimal(n.Raw) {
+		if v >= 0 && Decimal(n.Raw) {
 			return uint64(v)
 		}
 	case uint64:
-		if value.Decimal(n.Raw) {
+		if Decimal(n.Raw) {
 			return v
 		}
 	}
@@ -115,9 +111,9 @@ func (s section) seed() uint64 {
 	return defaultSeed
 }
 
-func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset.Source {
+func (c *checker) dataset(cfg *Config, name string, n *Node) dataset.Source {
 	d := dataset.Source{Name: name, Seed: cfg.Seed}
-	path := tree.Join("datasets", name)
+	path := Join("datasets", name)
 	if d.Kind = c.kind(n, path, append(dataset.Kinds(), dataset.KindPhantom)); d.Kind == "" {
 		return d
 	}
@@ -135,10 +131,10 @@ func (c *checker) dataset(cfg *config.Config, name string, n *tree.Node) dataset
 		if k.Word != nil {
 			*k.Word(&d) = k.Default
 			if k.Values != nil {
-				s.asks(k.Name, rules.Rule{Type: rules.Choice, Values: k.Values, Default: k.Default})
+				s.asks(k.Name, Rule{Type: Choice, Values: k.Values, Default: k.Default})
 			}
 		}
-		s.asks(k.Name, rules.Rule{Needed: k.Needed})
+		s.asks(k.Name, Rule{Needed: k.Needed})
 		if s.get(k.Name) == nil {
 			if k.Needed {
 				s.need(k.Name)
@@ -181,15 +177,15 @@ func (s section) columns(key string) questions.Mapping {
 	for _, f := range questions.Fields() {
 		fields = append(fields, f.Name)
 	}
-	path := tree.Join(s.path, key)
+	path := Join(s.path, key)
 	in := s.c.section(s.get(key), path, fields...)
 	out := questions.Mapping{}
 	for _, f := range fields {
 		n := in.get(f)
 		switch {
 		case n == nil:
-		case n.Kind == tree.IsList:
-			for _, w := range s.c.words(n, tree.Join(path, f)) {
+		case n.Kind == IsList:
+			for _, w := range s.c.words(n, Join(path, f)) {
 				out[f] = append(out[f], w.text)
 			}
 		default:
@@ -204,7 +200,7 @@ func (s section) columns(key string) questions.Mapping {
 // place is where a data set's files are; a name may stand for one.
 func (s section) place(k dataset.Key) (resolved, written string) {
 	w, ok := s.text(k.Name)
-	s.asks(k.Name, rules.Rule{Type: map[bool]rules.Type{true: rules.Folder, false: rules.File}[k.Folder], Names: k.Names, Default: k.Default})
+	s.asks(k.Name, Rule{Type: map[bool]Type{true: Folder, false: File}[k.Folder], Names: k.Names, Default: k.Default})
 	if !ok || slices.Contains(k.Names, w.text) {
 		return w.text, w.text
 	}
@@ -212,9 +208,9 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 	info, err := s.c.files.Stat(p)
 	switch {
 	case len(k.Names) > 0 && (err != nil || info.IsDir()):
-		s.c.Errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), tree.Shown(p), text.DidYouMean(w.text, k.Names))
+		s.c.Errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), Shown(p), text.DidYouMean(w.text, k.Names))
 	case err == nil && !info.IsDir() && !info.Mode().IsRegular() && !k.Folder:
-		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", tree.Shown(p))
+		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", Shown(p))
 	default:
 		p = s.c.exists(w, k.Folder || k.Either && err == nil && info.IsDir())
 	}
@@ -223,12 +219,12 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 
 // kind is the key kind of a mapping, before it is known which other keys it
 // may have. "": not known, and that was reported.
-func (c *checker) kind(n *tree.Node, path string, kinds []string) string {
+func (c *checker) kind(n *Node, path string, kinds []string) string {
 	if !c.mapping(n, path) {
 		return ""
 	}
 	s := section{c, n, path}
-	s.asks("kind", rules.Rule{Needed: true})
+	s.asks("kind", Rule{Needed: true})
 	for _, e := range n.Entries {
 		if e.Key == "kind" {
 			c.seen.Kind(path, e.Value.Raw)
@@ -240,9 +236,9 @@ func (c *checker) kind(n *tree.Node, path string, kinds []string) string {
 	return ""
 }
 
-func (c *checker) backend(name string, n *tree.Node) config.Backend {
-	b := config.Backend{Name: name}
-	path := tree.Join("backends", name)
+func (c *checker) backend(name string, n *Node) Backend {
+	b := Backend{Name: name}
+	path := Join("backends", name)
 	b.Kind = c.kind(n, path, kinds.Names(true))
 	if b.Kind == "" {
 		c.kindless(n, path)
@@ -296,7 +292,7 @@ func (s section) omit(kind kinds.Kind) (out []string) {
 	list, _ := s.words("omit")
 	for _, w := range list {
 		if !slices.Contains(kind.Omits, w.text) {
-			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), tree.Shown(w.text), text.DidYouMean(w.text, kind.Omits))
+			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), Shown(w.text), text.DidYouMean(w.text, kind.Omits))
 		}
 		out = append(out, w.text)
 	}
@@ -321,10 +317,10 @@ func (s section) key(local bool) (env, file string) {
 }
 
 // kindless still finds the secrets and unbuilt features of a backend whose kind is not known.
-func (c *checker) kindless(n *tree.Node, path string) {
+func (c *checker) kindless(n *Node, path string) {
 	for _, e := range n.Entries {
 		if e.Key != "kind" {
-			c.refused(tree.Join(path, e.Key), e.At)
+			c.refused(Join(path, e.Key), e.At)
 		}
 	}
 }
@@ -332,7 +328,7 @@ func (c *checker) kindless(n *tree.Node, path string) {
 // port is what {port} in url and command stands for; 0: it is not in url.
 func (s section) port() int {
 	n, used := s.get("port"), false
-	if u := s.get("url"); u != nil && u.Kind == tree.IsText {
+	if u := s.get("url"); u != nil && u.Kind == IsText {
 		used = strings.Contains(u.Raw, "{port}")
 	}
 	switch {
@@ -358,7 +354,7 @@ func (s section) url(port int) (address string, local bool) {
 		}
 		w.text = strings.ReplaceAll(w.text, "{port}", strconv.Itoa(port))
 	}
-	address, local, found := value.Address(w.text)
+	address, local, found := ReadAddress(w.text)
 	if found != "" {
 		s.c.Errorf(w.at, w.path, "expected a server's address such as http://127.0.0.1:8080, found %s", found)
 	}
@@ -368,20 +364,20 @@ func (s section) url(port int) (address string, local bool) {
 // options are passed on as they are, so any value will do that JSON has.
 func (s section) options() map[string]any {
 	n := s.get("options")
-	s.asks("options", rules.Rule{Type: rules.Mapping})
-	if n == nil || !s.c.mapping(n, tree.Join(s.path, "options")) {
+	s.asks("options", Rule{Type: Mapping})
+	if n == nil || !s.c.mapping(n, Join(s.path, "options")) {
 		return nil
 	}
-	s.c.option(n, tree.Join(s.path, "options"))
+	s.c.option(n, Join(s.path, "options"))
 	return n.Plain().(map[string]any)
 }
 
-func (c *checker) option(n *tree.Node, path string) {
+func (c *checker) option(n *Node, path string) {
 	for _, e := range n.Entries {
-		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == tree.IsText {
-			c.Errorf(e.At, tree.Join(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
+		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == IsText {
+			c.Errorf(e.At, Join(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
 		}
-		c.option(e.Value, tree.Join(path, e.Key))
+		c.option(e.Value, Join(path, e.Key))
 	}
 	for i, it := range n.Items {
 		c.option(it, fmt.Sprintf("%s[%d]", path, i))
@@ -391,9 +387,9 @@ func (c *checker) option(n *tree.Node, path string) {
 	}
 }
 
-func (c *checker) model(cfg *config.Config, name string, n *tree.Node) config.Model {
-	m := config.Model{Name: name, Model: name}
-	s := c.section(n, tree.Join("models", name), "backend", "model", "think", "vision", "group", "parameters")
+func (c *checker) model(cfg *Config, name string, n *Node) Model {
+	m := Model{Name: name, Model: name}
+	s := c.section(n, Join("models", name), "backend", "model", "think", "vision", "group", "parameters")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
@@ -410,18 +406,18 @@ func (c *checker) model(cfg *config.Config, name string, n *tree.Node) config.Mo
 
 // groups is the key group of a model: one name, or several.
 func (s section) groups() (out []string) {
-	s.asks("group", rules.Rule{Type: rules.List})
+	s.asks("group", Rule{Type: List})
 	n := s.get("group")
 	if n == nil {
 		return nil
 	}
 	var list []word
 	switch n.Kind {
-	case tree.IsText:
+	case IsText:
 		if w, ok := s.text("group"); ok {
 			list = []word{w}
 		}
-	case tree.IsList:
+	case IsList:
 		list, _ = s.words("group")
 	default:
 		s.wrong("group", n, "expected a name or a list of names, as open or [open, medical], found %s", n.Found())
@@ -433,7 +429,7 @@ func (s section) groups() (out []string) {
 }
 
 // server is the key backend of a model or judge.
-func (c *checker) server(cfg *config.Config, s section) (name string, phantom bool) {
+func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
 	if !s.need("backend") {
 		return "", false
 	}
@@ -455,14 +451,14 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 		w = word{def, s.n.At, s.path}
 	}
 	if phantom && !slices.Contains(c.known.Phantoms, w.text) {
-		c.Errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), tree.Shown(w.text), text.DidYouMean(w.text, c.known.Phantoms))
+		c.Errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), Shown(w.text), text.DidYouMean(w.text, c.known.Phantoms))
 	}
 	return w.text
 }
 
-func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Judge {
-	j := config.Judge{Name: name, Kind: "model"}
-	path := tree.Join("judges", name)
+func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
+	j := Judge{Name: name, Kind: "model"}
+	path := Join("judges", name)
 	if !c.mapping(n, path) {
 		return j
 	}
@@ -497,7 +493,7 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 		j.Backend, phantom = c.server(cfg, s)
 		if b, _ := cfg.Backend(j.Backend); b.Server().Imported {
 			w, _ := s.text("backend")
-			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", tree.Shown(w.text))
+			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", Shown(w.text))
 		}
 		j.Model = c.tag(s, name, phantom)
 	}
@@ -509,7 +505,7 @@ func (c *checker) judge(cfg *config.Config, name string, n *tree.Node) config.Ju
 }
 
 // repeated says how often a judge that asks a model is shown the same case.
-func (s section) repeated(j *config.Judge) {
+func (s section) repeated(j *Judge) {
 	j.Repeats = s.whole("repeats", 0, 1, 100)
 	if j.Repeats <= 1 {
 		j.RepeatShare = s.number("repeat_share", defaultRepeatShare, 0, 1)
@@ -519,7 +515,7 @@ func (s section) repeated(j *config.Judge) {
 }
 
 // ownKeys are the keys of a judge that asks no model.
-func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judges.Kind) {
+func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judges.Kind) {
 	names := []string{"kind"}
 	for _, k := range kind.Keys {
 		names = append(names, k.Name)
@@ -538,7 +534,7 @@ func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge
 			}
 			b, err := c.files.ReadFile(p)
 			if err != nil {
-				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", value.Cause(err), tree.Shown(p))
+				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", Cause(err), Shown(p))
 			}
 			j.Values[k.Name], j.Content = p, b
 		case k.Values != nil:
@@ -550,11 +546,11 @@ func (c *checker) ownKeys(j *config.Judge, n *tree.Node, path string, kind judge
 	}
 }
 
-func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node) config.Study {
-	st := config.Study{Name: known.Name, Repeats: 1, InFlight: 1}
-	s := c.section(n, tree.Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
+func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
+	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
+	s := c.section(n, Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
-	if s.n.Kind != tree.IsMapping {
+	if s.n.Kind != IsMapping {
 		return st
 	}
 	if s.need("dataset") {
@@ -565,7 +561,7 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 	c.studyModels(&st, s)
 	c.studyArms(&st, s, known)
 	if n := s.get("select"); n != nil {
-		st.PerType = c.section(n, tree.Join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
+		st.PerType = c.section(n, Join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
 	}
 	st.Repeats = s.whole("repeats", 1, 1, 1000)
 	st.Sampling = s.sampling(defaultTemperature, defaultMaxTokens)
@@ -573,9 +569,9 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 		st.Timed = *timed
 	}
 	if st.Timed {
-		if n := s.get("in_flight"); n != nil && n.Kind == tree.IsList && known.Loads {
+		if n := s.get("in_flight"); n != nil && n.Kind == IsList && known.Loads {
 			st.Levels = s.levels(n)
-		} else if n != nil && (n.Kind != tree.IsWhole || n.Raw != "1") {
+		} else if n != nil && (n.Kind != IsWhole || n.Raw != "1") {
 			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.Found())
 		}
 		st.Cache = "cold"
@@ -589,7 +585,7 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 			st.CoolDown = s.coolDown()
 		}
 	} else {
-		if n := s.get("in_flight"); n != nil && n.Kind == tree.IsList && known.Loads {
+		if n := s.get("in_flight"); n != nil && n.Kind == IsList && known.Loads {
 			s.none("timed is not true", "levels of load need timed: true", "in_flight")
 		} else {
 			st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
@@ -611,7 +607,7 @@ func (c *checker) study(cfg *config.Config, known study.Definition, n *tree.Node
 	return st
 }
 
-func (c *checker) studyModels(st *config.Study, s section) {
+func (c *checker) studyModels(st *Study, s section) {
 	list, given := s.words("models")
 	if !given {
 		st.Models = slices.Clone(c.models.order)
@@ -633,7 +629,7 @@ func (c *checker) studyModels(st *config.Study, s section) {
 	}
 }
 
-func (c *checker) studyArms(st *config.Study, s section, known study.Definition) {
+func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 	list, given := s.words("arms")
 	if !given {
 		st.Arms = slices.Clone(known.Arms)
@@ -643,15 +639,15 @@ func (c *checker) studyArms(st *config.Study, s section, known study.Definition)
 			st.Arms = append(st.Arms, w.text)
 			continue
 		}
-		c.Errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), tree.Shown(w.text), text.DidYouMean(w.text, known.Arms))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), Shown(w.text), text.DidYouMean(w.text, known.Arms))
 	}
 }
 
 // rubrics: absent, every rubric is judged by the judge named lexical.
-func (c *checker) rubrics(st *config.Study, cfg *config.Config, s section, known study.Definition) {
+func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definition) {
 	n := s.get("rubrics")
 	if n == nil {
-		i := slices.IndexFunc(cfg.Judges, func(j config.Judge) bool { return j.Name == "lexical" })
+		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
 		if i < 0 {
 			if !c.unsure {
 				c.Errorf(s.n.At, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
@@ -663,18 +659,18 @@ func (c *checker) rubrics(st *config.Study, cfg *config.Config, s section, known
 			if slices.Contains(known.Measured, r) {
 				continue
 			}
-			st.Rubrics = append(st.Rubrics, config.Rubric{Name: r, Judges: []string{"lexical"}})
+			st.Rubrics = append(st.Rubrics, Rubric{Name: r, Judges: []string{"lexical"}})
 		}
 		return
 	}
-	path := tree.Join(s.path, "rubrics")
+	path := Join(s.path, "rubrics")
 	rs := c.section(n, path, known.Rubrics...)
 	for _, e := range rs.n.Entries {
 		if !slices.Contains(known.Rubrics, e.Key) {
 			continue
 		}
-		r := config.Rubric{Name: e.Key}
-		for _, w := range c.words(e.Value, tree.Join(path, e.Key)) {
+		r := Rubric{Name: e.Key}
+		for _, w := range c.words(e.Value, Join(path, e.Key)) {
 			if c.refer(&c.judges, w) {
 				r.Judges = append(r.Judges, w.text)
 			}
@@ -684,7 +680,7 @@ func (c *checker) rubrics(st *config.Study, cfg *config.Config, s section, known
 }
 
 // needs checks that each judge has the verdicts that its own rest on.
-func (c *checker) needs(st *config.Study, s section, known study.Definition) {
+func (c *checker) needs(st *Study, s section, known study.Definition) {
 	asked := func(rubric string) []string {
 		for _, r := range st.Rubrics {
 			if r.Name == rubric {
@@ -705,7 +701,7 @@ func (c *checker) needs(st *config.Study, s section, known study.Definition) {
 			s.wrong("needs_from", n, "expected nothing, because no rubric of study %s rests on the verdict of another, found %s", known.Name, n.Found())
 			return
 		}
-		froms := c.section(n, tree.Join(s.path, "needs_from"), needed...)
+		froms := c.section(n, Join(s.path, "needs_from"), needed...)
 		for _, r := range needed {
 			named[r] = froms.get(r) != nil
 			w, ok := froms.text(r)
@@ -713,7 +709,7 @@ func (c *checker) needs(st *config.Study, s section, known study.Definition) {
 				continue
 			}
 			if !slices.Contains(asked(r), w.text) {
-				c.Errorf(w.at, w.path, "expected a judge that is asked under rubric %s, found %s, which is not; add it under rubrics", r, tree.Shown(w.text))
+				c.Errorf(w.at, w.path, "expected a judge that is asked under rubric %s, found %s, which is not; add it under rubrics", r, Shown(w.text))
 				continue
 			}
 			if st.NeedsFrom == nil {
@@ -723,14 +719,14 @@ func (c *checker) needs(st *config.Study, s section, known study.Definition) {
 		}
 	}
 	rubrics := s.get("rubrics")
-	if rubrics == nil || rubrics.Kind != tree.IsMapping {
+	if rubrics == nil || rubrics.Kind != IsMapping {
 		return // the one judge has all
 	}
 	for _, e := range rubrics.Entries {
 		for _, need := range known.Needs[e.Key] {
 			for _, name := range asked(e.Key) {
 				if !named[need] && !slices.Contains(asked(need), name) {
-					c.Errorf(e.At, tree.Join(tree.Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, tree.Shown(name), need)
+					c.Errorf(e.At, Join(Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, Shown(name), need)
 				}
 			}
 		}
@@ -739,8 +735,8 @@ func (c *checker) needs(st *config.Study, s section, known study.Definition) {
 
 // knowing refuses a rubric that compares with a knowledge base where the data set
 // has none, and nobody said to leave it out. Phantoms have their own.
-func (c *checker) knowing(st *config.Study, cfg *config.Config, known study.Definition) {
-	i := slices.IndexFunc(st.Rubrics, func(r config.Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
+func (c *checker) knowing(st *Study, cfg *Config, known study.Definition) {
+	i := slices.IndexFunc(st.Rubrics, func(r Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
 	at := slices.IndexFunc(cfg.Datasets, func(d dataset.Source) bool { return d.Name == st.Dataset })
 	if i < 0 || at < 0 {
 		return
@@ -750,9 +746,9 @@ func (c *checker) knowing(st *config.Study, cfg *config.Config, known study.Defi
 	switch _, given := d.Written["knowledge"]; {
 	case given || d.SkipGaps || d.Kind == "" || d.Kind == dataset.KindPhantom:
 	case d.Has("knowledge"):
-		c.Errorf(c.datasets.at[d.Name], tree.Join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
+		c.Errorf(c.datasets.at[d.Name], Join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
 	default:
-		c.Errorf(c.datasets.at[d.Name], tree.Join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
+		c.Errorf(c.datasets.at[d.Name], Join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
 	}
 }
 
@@ -763,12 +759,12 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 	if n == nil {
 		return sm
 	}
-	in := s.c.section(n, tree.Join(s.path, "sampling"), "temperature", "max_tokens", "seed")
+	in := s.c.section(n, Join(s.path, "sampling"), "temperature", "max_tokens", "seed")
 	sm.Temperature = in.number("temperature", temperature, 0, 2)
 	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
-	in.asks("seed", rules.Rule{Type: rules.Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
+	in.asks("seed", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
 	if n := in.get("seed"); n != nil {
-		if n.Kind == tree.IsText && n.Raw == "none" {
+		if n.Kind == IsText && n.Raw == "none" {
 			sm.Seed = nil
 		} else {
 			// Servers keep a seed in 32 bits.
@@ -780,13 +776,13 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 }
 
 // coolDown is a pause in seconds, or until a temperature.
-func (s section) coolDown() config.CoolDown {
-	var c config.CoolDown
+func (s section) coolDown() CoolDown {
+	var c CoolDown
 	n := s.get("cool_down")
 	if n == nil {
 		return c
 	}
-	in := s.c.section(n, tree.Join(s.path, "cool_down"), "seconds", "celsius")
+	in := s.c.section(n, Join(s.path, "cool_down"), "seconds", "celsius")
 	if in.need("seconds") {
 		c.For = time.Duration(in.number("seconds", 0, 0, 3600) * float64(time.Second))
 	}
@@ -803,7 +799,7 @@ func (s section) timeouts() backends.Timeouts {
 	if n == nil {
 		return t
 	}
-	in := s.c.section(n, tree.Join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
+	in := s.c.section(n, Join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
 	t.Connect = in.duration("connect", t.Connect, true)
 	t.FirstContent = in.duration("first_content", t.FirstContent, true)
 	t.Stall = in.duration("stall", t.Stall, true)
@@ -822,13 +818,13 @@ func (s section) none(because, do string, keys ...string) {
 }
 
 // levels are those of a load sweep.
-func (s section) levels(n *tree.Node) []int {
-	out, bad := value.Ascending(n, 1, 1024)
+func (s section) levels(n *Node) []int {
+	out, bad := Ascending(n, 1, 1024)
 	if bad == nil && len(out) > 0 && out[0] != 1 {
 		bad = n.Items[0]
 	}
 	if bad != nil {
-		s.c.Errorf(bad.At, fmt.Sprintf("%s[%d]", tree.Join(s.path, "in_flight"), slices.Index(n.Items, bad)), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", bad.Found())
+		s.c.Errorf(bad.At, fmt.Sprintf("%s[%d]", Join(s.path, "in_flight"), slices.Index(n.Items, bad)), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", bad.Found())
 		return nil
 	}
 	if len(out) < 2 {
@@ -845,7 +841,7 @@ func (s section) slo() timing.SLO {
 	if n == nil {
 		return out
 	}
-	in := s.c.section(n, tree.Join(s.path, "slo"), "ttft", "tpot")
+	in := s.c.section(n, Join(s.path, "slo"), "ttft", "tpot")
 	limit := func(key string) *time.Duration {
 		if in.get(key) == nil {
 			return nil
@@ -854,7 +850,7 @@ func (s section) slo() timing.SLO {
 		return &d
 	}
 	out.TTFT, out.TPOT = limit("ttft"), limit("tpot")
-	if n.Kind == tree.IsMapping && len(n.Entries) == 0 {
+	if n.Kind == IsMapping && len(n.Entries) == 0 {
 		s.wrong("slo", n, "expected ttft, tpot or both, such as {ttft: 2s, tpot: 50ms}, found neither")
 	}
 	return out
@@ -862,7 +858,7 @@ func (s section) slo() timing.SLO {
 
 // duration is from 1ms to 24h; with none, the word none is no limit at all.
 func (s section) duration(key string, def time.Duration, none bool) time.Duration {
-	s.asks(key, rules.Rule{Type: rules.Duration, Least: "1ms", Most: "24h", Default: value.Plain(def), Names: map[bool][]string{true: {"none"}}[none]})
+	s.asks(key, Rule{Type: Duration, Least: "1ms", Most: "24h", Default: Plain(def), Names: map[bool][]string{true: {"none"}}[none]})
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -870,17 +866,17 @@ func (s section) duration(key string, def time.Duration, none bool) time.Duratio
 	want := "a duration from 1ms to 24h, such as 30s or 2m"
 	if none {
 		want += ", or none"
-		if n.Kind == tree.IsText && n.Raw == "none" {
+		if n.Kind == IsText && n.Raw == "none" {
 			return 0
 		}
 	}
 	d, err := time.ParseDuration(n.Raw)
-	if n.Kind == tree.IsText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
+	if n.Kind == IsText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
 		return d
 	}
 	hint := ""
-	if n.Kind == tree.IsWhole && value.Decimal(n.Raw) {
-		hint = "; did you mean " + tree.Cut(n.Raw) + "s?"
+	if n.Kind == IsWhole && Decimal(n.Raw) {
+		hint = "; did you mean " + Cut(n.Raw) + "s?"
 	}
 	s.wrong(key, n, "expected %s, found %s%s", want, n.Found(), hint)
 	return def
@@ -895,9 +891,9 @@ func (c *checker) studyNames() []string {
 }
 
 // prompts reads the files that replace templates.
-func (c *checker) prompts(s section, cfg *config.Config) {
+func (c *checker) prompts(s section, cfg *Config) {
 	n := s.get("prompts")
-	s.asks("prompts", rules.Rule{Type: rules.Mapping})
+	s.asks("prompts", Rule{Type: Mapping})
 	if n == nil || !c.mapping(n, "prompts") {
 		return
 	}
@@ -906,11 +902,11 @@ func (c *checker) prompts(s section, cfg *config.Config) {
 		known = append(known, k.Prompts...)
 	}
 	for _, e := range n.Entries {
-		path := tree.Join("prompts", e.Key)
+		path := Join("prompts", e.Key)
 		w, ok := c.text(e.Value, path)
 		if !slices.Contains(known, e.Key) {
 			if !c.foreign { // it may belong to a study that this version lacks
-				c.Errorf(e.At, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), tree.Shown(e.Key), text.DidYouMean(e.Key, known))
+				c.Errorf(e.At, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), Shown(e.Key), text.DidYouMean(e.Key, known))
 			}
 			continue
 		}
@@ -924,11 +920,11 @@ func (c *checker) prompts(s section, cfg *config.Config) {
 		text, err := c.files.ReadFile(p)
 		switch {
 		case err != nil:
-			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", value.Cause(err), tree.Shown(p))
+			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", Cause(err), Shown(p))
 		case !utf8.Valid(text):
-			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", tree.Shown(p))
+			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", Shown(p))
 		case strings.TrimSpace(string(text)) == "":
-			c.Errorf(w.at, path, "expected a prompt, found an empty file at %s", tree.Shown(p))
+			c.Errorf(w.at, path, "expected a prompt, found an empty file at %s", Shown(p))
 		default:
 			cfg.Prompts[e.Key] = string(text)
 		}

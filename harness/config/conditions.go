@@ -1,13 +1,10 @@
-package bench
+package config
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results/text"
@@ -18,9 +15,9 @@ const allConditions = "all"
 
 // conditions is a list of names, the word all, or a list with all in it; absent:
 // all.
-func (c *checker) conditions(st *config.Study, s section, known study.Definition) {
+func (c *checker) conditions(st *Study, s section, known study.Definition) {
 	n := s.get("conditions")
-	s.asks("conditions", rules.Rule{Type: rules.List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
+	s.asks("conditions", Rule{Type: List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "conditions")
 		return
@@ -29,18 +26,18 @@ func (c *checker) conditions(st *config.Study, s section, known study.Definition
 	switch {
 	case n == nil:
 		wanted[allConditions] = true
-	case n.Kind == tree.IsText && n.Raw == allConditions:
+	case n.Kind == IsText && n.Raw == allConditions:
 		wanted[allConditions] = true
 	default:
 		names := append(conditionNames(known), allConditions)
-		for _, w := range c.words(n, tree.Join(s.path, "conditions")) {
+		for _, w := range c.words(n, Join(s.path, "conditions")) {
 			switch {
 			case slices.Contains(names, w.text):
 				wanted[w.text] = true
 			case w.text == perturb.Baseline().Name:
 				c.Errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
 			default:
-				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), tree.Shown(w.text), text.DidYouMean(w.text, names))
+				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), Shown(w.text), text.DidYouMean(w.text, names))
 			}
 		}
 	}
@@ -63,18 +60,18 @@ func conditionNames(known study.Definition) []string {
 
 // sweeps is a list of mappings: a condition, and one parameter of it with its
 // levels.
-func (c *checker) sweeps(st *config.Study, s section, known study.Definition) {
+func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 	n := s.get("sweeps")
-	s.asks("sweeps", rules.Rule{Type: rules.List})
+	s.asks("sweeps", Rule{Type: List})
 	if n == nil {
 		return
 	}
-	path := tree.Join(s.path, "sweeps")
+	path := Join(s.path, "sweeps")
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "sweeps")
 		return
 	}
-	if n.Kind != tree.IsList {
+	if n.Kind != IsList {
 		c.lost(path)
 		c.Errorf(n.At, path, "expected a list such as [{condition: VB-BB-, thickness_px: [1, 2, 4]}], found %s", n.Found())
 		return
@@ -92,7 +89,7 @@ func (c *checker) sweeps(st *config.Study, s section, known study.Definition) {
 	}
 }
 
-func (c *checker) sweep(n *tree.Node, path string, known study.Definition) (study.Sweep, bool) {
+func (c *checker) sweep(n *Node, path string, known study.Definition) (study.Sweep, bool) {
 	var sw study.Sweep
 	if !c.mapping(n, path) {
 		return sw, false
@@ -108,13 +105,13 @@ func (c *checker) sweep(n *tree.Node, path string, known study.Definition) (stud
 	names := conditionNames(known)
 	at := slices.Index(names, w.text)
 	if at < 0 {
-		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), tree.Shown(w.text), text.DidYouMean(w.text, names))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), Shown(w.text), text.DidYouMean(w.text, names))
 		return sw, false
 	}
 	sw.Condition = w.text
 	params := known.Conditions[at].Params()
 	if len(params) == 0 {
-		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", tree.Shown(w.text))
+		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", Shown(w.text))
 		return sw, false
 	}
 	keys := []string{"condition"}
@@ -122,7 +119,7 @@ func (c *checker) sweep(n *tree.Node, path string, known study.Definition) (stud
 		keys = append(keys, p.Name)
 	}
 	c.section(n, path, keys...)
-	var given []tree.Entry
+	var given []Entry
 	for _, e := range n.Entries {
 		if e.Key != "condition" && slices.Contains(keys, e.Key) {
 			given = append(given, e)
@@ -140,17 +137,17 @@ func (c *checker) sweep(n *tree.Node, path string, known study.Definition) (stud
 		return sw, false
 	}
 	sw.Param = given[0].Key
-	sw.Levels = c.levels(given[0].Value, tree.Join(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
+	sw.Levels = c.levels(given[0].Value, Join(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
 	return sw, len(sw.Levels) > 0
 }
 
 // levels is a list of at least two different numbers in the range of a parameter.
-func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
+func (c *checker) levels(n *Node, path string, p perturb.Param) []float64 {
 	want := fmt.Sprintf("numbers from %v to %v", p.Min, p.Max)
 	if p.Integer {
 		want = fmt.Sprintf("whole numbers from %v to %v", p.Min, p.Max)
 	}
-	if n.Kind != tree.IsList {
+	if n.Kind != IsList {
 		c.lost(path)
 		c.Errorf(n.At, path, "expected a list of %s, found %s", want, n.Found())
 		return nil
@@ -159,7 +156,7 @@ func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
 	bad := false
 	for i, it := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		holder := section{c, &tree.Node{Kind: tree.IsMapping, At: it.At, Entries: []tree.Entry{{Key: at, At: it.At, Value: it}}}, ""}
+		holder := section{c, &Node{Kind: IsMapping, At: it.At, Entries: []Entry{{Key: at, At: it.At, Value: it}}}, ""}
 		before := len(c.Errs)
 		v := holder.number(at, math.NaN(), p.Min, p.Max)
 		switch {
@@ -187,12 +184,12 @@ func (c *checker) levels(n *tree.Node, path string, p perturb.Param) []float64 {
 }
 
 // grid is an occlusion grid: {columns: 8, rows: 8}.
-func (c *checker) grid(st *config.Study, s section, known study.Definition) {
+func (c *checker) grid(st *Study, s section, known study.Definition) {
 	n := s.get("grid")
 	if n == nil {
 		return
 	}
-	path := tree.Join(s.path, "grid")
+	path := Join(s.path, "grid")
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "grid")
 		return
@@ -207,7 +204,7 @@ func (c *checker) grid(st *config.Study, s section, known study.Definition) {
 const maxImages = 1000
 
 // image is the one image of an item that conditions change: 2.
-func (c *checker) image(st *config.Study, s section, known study.Definition) {
+func (c *checker) image(st *Study, s section, known study.Definition) {
 	n := s.get("image")
 	if n == nil {
 		return

@@ -1,6 +1,7 @@
-// Package rules is what a parser of bench.yaml asks of the values it reads, taken down where
+// Rule is what a parser of bench.yaml asks of the values it reads, taken down where
 // it asks: a reference made of rules says what is checked.
-package rules
+
+package config
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package bench
+package config
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"assay/harness/config"
 )
 
 // FuzzParse holds Parse to its promises for any bytes: a config or errors, the
@@ -53,7 +51,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // checkResolved is what every accepted config is.
-func checkResolved(t *testing.T, cfg *config.Config) {
+func checkResolved(t *testing.T, cfg *Config) {
 	t.Helper()
 	if cfg.Name == "" || cfg.Store == "" || len(cfg.Studies) == 0 || len(cfg.Models) == 0 {
 		t.Errorf("accepted an empty experiment: %+v", cfg)
@@ -80,7 +78,7 @@ func checkResolved(t *testing.T, cfg *config.Config) {
 			}
 		}
 	}
-	if len(cfg.Settings()) == 0 || len(config.Diff(cfg.Settings(), cfg.Settings())) != 0 {
+	if len(cfg.Settings()) == 0 || len(Diff(cfg.Settings(), cfg.Settings())) != 0 {
 		t.Error("a config differs from itself")
 	}
 }

@@ -1,6 +1,7 @@
-// Package tree reads the part of YAML that cannot surprise into values that know
+// Tree reads the part of YAML that cannot surprise into values that know
 // where they stand: one document, no anchors, aliases, merge keys or tags.
-package tree
+
+package config
 
 import (
 	"bytes"

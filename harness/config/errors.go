@@ -1,15 +1,7 @@
-package bench
+package config
 
 import (
 	"strings"
-
-	"assay/harness/config/tree"
-)
-
-// What is wrong with a bench.yaml.
-type (
-	Error  = tree.Error
-	Errors = tree.Errors
 )
 
 // oneOf lists what is allowed, in words.

@@ -1,4 +1,4 @@
-package bench
+package config
 
 import (
 	"encoding/json"

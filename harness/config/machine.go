@@ -1,4 +1,4 @@
-package bench
+package config
 
 import (
 	"fmt"
@@ -7,10 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
-	"assay/harness/config/value"
 	"assay/results"
 	"assay/results/text"
 )
@@ -22,8 +18,8 @@ const (
 	defaultRestarts     = 3
 )
 
-func (c *checker) telemetry(s section) config.Telemetry {
-	t := config.Telemetry{Hz: defaultHz, Auto: true}
+func (c *checker) telemetry(s section) Telemetry {
+	t := Telemetry{Hz: defaultHz, Auto: true}
 	n := s.get("telemetry")
 	if n == nil {
 		return t
@@ -33,27 +29,27 @@ func (c *checker) telemetry(s section) config.Telemetry {
 	t.GPUs = in.gpus()
 	t.Remote = c.remotes(in)
 	t.Meters = c.meters(in)
-	in.asks("calibration", rules.Rule{Type: rules.Text})
+	in.asks("calibration", Rule{Type: Text})
 	if in.get("calibration") != nil {
 		t.Calibration = in.file("calibration")
 	}
-	in.asks("devices", rules.Rule{Type: rules.List, Values: config.Devices(), Names: []string{"auto", "none"}, Default: "auto"})
+	in.asks("devices", Rule{Type: List, Values: Devices(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
-	if d == nil || d.Kind == tree.IsText && d.Raw == "auto" {
+	if d == nil || d.Kind == IsText && d.Raw == "auto" {
 		return t
 	}
 	t.Auto = false
-	if d.Kind == tree.IsText && d.Raw == "none" {
+	if d.Kind == IsText && d.Raw == "none" {
 		return t
 	}
-	if d.Kind != tree.IsList {
-		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(config.Devices(), ", "), d.Found())
+	if d.Kind != IsList {
+		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(Devices(), ", "), d.Found())
 		return t
 	}
 	list, _ := in.words("devices")
 	for _, w := range list {
-		if !slices.Contains(config.Devices(), w.text) {
-			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(config.Devices()), tree.Shown(w.text), text.DidYouMean(w.text, config.Devices()))
+		if !slices.Contains(Devices(), w.text) {
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), Shown(w.text), text.DidYouMean(w.text, Devices()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)
@@ -64,27 +60,27 @@ func (c *checker) telemetry(s section) config.Telemetry {
 // gpus are the GPUs that bench.yaml names. Whether they are there is seen later.
 func (s section) gpus() (out []string) {
 	n := s.get("gpus")
-	s.asks("gpus", rules.Rule{Type: rules.List})
+	s.asks("gpus", Rule{Type: List})
 	if n == nil {
 		return nil
 	}
-	path := tree.Join(s.path, "gpus")
+	path := Join(s.path, "gpus")
 	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
-	if n.Kind != tree.IsList || len(n.Items) == 0 {
+	if n.Kind != IsList || len(n.Items) == 0 {
 		s.wrong("gpus", n, want+"%s", n.Found())
 		return nil
 	}
 	for i, it := range n.Items {
 		text := it.Raw
-		if it.Kind == tree.IsWhole {
+		if it.Kind == IsWhole {
 			text = fmt.Sprint(it.Value)
 		}
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case it.Kind != tree.IsText && it.Kind != tree.IsWhole || !gpuName.MatchString(text):
+		case it.Kind != IsText && it.Kind != IsWhole || !gpuName.MatchString(text):
 			s.c.Errorf(it.At, at, want+"%s", it.Found())
 		case slices.Contains(out, text):
-			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", tree.Shown(text))
+			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", Shown(text))
 		default:
 			out = append(out, text)
 		}
@@ -93,18 +89,18 @@ func (s section) gpus() (out []string) {
 }
 
 // remotes are the exporters of servers' GPUs elsewhere.
-func (c *checker) remotes(s section) (out []config.Remote) {
-	s.asks("remote", rules.Rule{Type: rules.List})
+func (c *checker) remotes(s section) (out []Remote) {
+	s.asks("remote", Rule{Type: List})
 	n := s.get("remote")
 	if n == nil {
 		return nil
 	}
-	if n.Kind != tree.IsList {
+	if n.Kind != IsList {
 		s.wrong("remote", n, `expected a list such as [{backend: gpu-box, url: "http://gpu-box:9400/metrics"}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
-		in := c.section(it, fmt.Sprintf("%s[%d]", tree.Join(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
-		r := config.Remote{GPUs: in.gpus()}
+		in := c.section(it, fmt.Sprintf("%s[%d]", Join(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
+		r := Remote{GPUs: in.gpus()}
 		if w, ok := in.text("backend"); in.need("backend") && ok && c.refer(&c.backends, w) {
 			r.Backend = w.text
 		}
@@ -121,21 +117,21 @@ func (c *checker) remotes(s section) (out []config.Remote) {
 }
 
 // meters are plugs in front of this machine.
-func (c *checker) meters(s section) (out []config.Meter) {
-	s.asks("meters", rules.Rule{Type: rules.List})
+func (c *checker) meters(s section) (out []Meter) {
+	s.asks("meters", Rule{Type: List})
 	n := s.get("meters")
 	if n == nil {
 		return nil
 	}
-	if n.Kind != tree.IsList {
+	if n.Kind != IsList {
 		s.wrong("meters", n, `expected a list such as [{url: "http://plug/rpc/Switch.GetStatus?id=0", field: apower}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
-		in := c.section(it, fmt.Sprintf("%s[%d]", tree.Join(s.path, "meters"), i), "url", "field")
-		var m config.Meter
+		in := c.section(it, fmt.Sprintf("%s[%d]", Join(s.path, "meters"), i), "url", "field")
+		var m Meter
 		if w, ok := in.text("url"); in.need("url") && ok {
 			base, query, asks := strings.Cut(w.text, "?") // plugs are asked by a query
-			address, _, found := value.Address(base)
+			address, _, found := ReadAddress(base)
 			switch {
 			case strings.HasPrefix(base, "unix:"):
 				found = "a socket of this machine"
@@ -168,7 +164,7 @@ func (c *checker) cost(s section) *results.Cost {
 		return nil
 	}
 	in := c.section(n, "cost", "currency", "gpu_hour", "gpu_price", "gpu_life_hours", "kwh", "pue", "gco2_per_kwh", "hosted_per_million")
-	if in.n.Kind != tree.IsMapping {
+	if in.n.Kind != IsMapping {
 		return nil
 	}
 	p := &results.Cost{}
@@ -176,7 +172,7 @@ func (c *checker) cost(s section) *results.Cost {
 		w, _ := in.text("currency")
 		p.Currency = w.text
 		if len([]rune(w.text)) > 8 {
-			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", tree.Shown(w.text))
+			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", Shown(w.text))
 		}
 	}
 	price := func(s section, key string, least float64) *float64 {
@@ -195,8 +191,8 @@ func (c *checker) cost(s section) *results.Cost {
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
 		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
-	in.asks("hosted_per_million", rules.Rule{Type: rules.Number, Least: "0", Most: value.Short(maxPrice)})
-	if h := in.get("hosted_per_million"); h != nil && h.Kind == tree.IsMapping {
+	in.asks("hosted_per_million", Rule{Type: Number, Least: "0", Most: Short(maxPrice)})
+	if h := in.get("hosted_per_million"); h != nil && h.Kind == IsMapping {
 		of := c.section(h, "cost.hosted_per_million", "input", "output")
 		of.need("input")
 		of.need("output")
@@ -210,21 +206,21 @@ func (c *checker) cost(s section) *results.Cost {
 
 // managed are the keys of a server that the run starts itself. local: its
 // address is on this machine.
-func (s section) managed(b *config.Backend, local bool) {
+func (s section) managed(b *Backend, local bool) {
 	b.SharesGPU, b.StartTimeout, b.Restarts = true, defaultStartTimeout, defaultRestarts
 	if f := s.flag("shares_gpu"); f != nil {
 		b.SharesGPU = *f
 	}
 	n := s.get("command")
-	s.asks("command", rules.Rule{Type: rules.List})
+	s.asks("command", Rule{Type: List})
 	if n == nil {
 		s.none("there is no command to start", "remove the key", "start_timeout", "restarts")
 		return
 	}
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)
 	b.Restarts = s.whole("restarts", defaultRestarts, 0, 1000)
-	path := tree.Join(s.path, "command")
-	if n.Kind != tree.IsList || len(n.Items) == 0 {
+	path := Join(s.path, "command")
+	if n.Kind != IsList || len(n.Items) == 0 {
 		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.Found())
 		return
 	}
@@ -237,7 +233,7 @@ func (s section) managed(b *config.Backend, local bool) {
 		if strings.Contains(word, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
 		}
-		if value.HoldsSecret(word) {
+		if HoldsSecret(word) {
 			// Not shown: it may hold the secret.
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
 		}

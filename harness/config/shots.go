@@ -1,32 +1,28 @@
-package bench
+package config
 
 import (
 	"strconv"
 
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
-	"assay/harness/config/value"
 	"assay/harness/shots"
 	"assay/harness/study"
 )
 
 // shots are the numbers of examples before a question, one or an ascending list, and where
 // the examples are from.
-func (c *checker) shots(st *config.Study, s section, known study.Definition) {
+func (c *checker) shots(st *Study, s section, known study.Definition) {
 	n, from := s.get("shots"), s.get("shots_from")
 	if !known.FewShot || len(st.Levels) > 0 {
 		s.none("study "+known.Name+" shows no examples, or not in a load sweep", "remove the key", "shots", "shots_from")
 		return
 	}
-	s.asks("shots", rules.Rule{Type: rules.Whole, Least: "0", Most: strconv.Itoa(shots.Most), Default: "0"})
+	s.asks("shots", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(shots.Most), Default: "0"})
 	if n != nil {
-		list, bad := value.Ascending(n, 0, shots.Most)
+		list, bad := Ascending(n, 0, shots.Most)
 		if bad == nil && len(list) == 0 {
 			bad = n
 		}
 		if bad != nil {
-			c.Errorf(bad.At, tree.Join(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", shots.Most, bad.Found())
+			c.Errorf(bad.At, Join(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", shots.Most, bad.Found())
 		} else if list[len(list)-1] > 0 { // none alone is what there is without the key
 			st.Shots = list
 		}

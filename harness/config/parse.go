@@ -1,4 +1,4 @@
-// Package bench reads bench.yaml strictly: every unknown key, duplicate, bad
+// Bench reads bench.yaml strictly: every unknown key, duplicate, bad
 // range, missing file and unknown name is reported with file:line:column, all
 // of them at once, before anything is sent.
 //
@@ -7,7 +7,8 @@
 //     resolves the tree against the names that exist, and fills in defaults.
 //
 // Paths in a bench.yaml are relative to the folder it stands in.
-package bench
+
+package config
 
 import (
 	"fmt"
@@ -18,10 +19,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
-	"assay/harness/config/value"
 	"assay/results/text"
 )
 
@@ -38,7 +35,7 @@ func (disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 func (disk) ReadFile(path string) ([]byte, error)  { return os.ReadFile(path) }
 
 // Read reads and parses a file. What is wrong with its content is an Errors.
-func Read(file string, known Known) (*config.Config, error) {
+func Read(file string, known Known) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the experiment: %w; name an existing bench.yaml", err)
@@ -56,15 +53,15 @@ const maxText = 1 << 16 // bytes
 
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
-func Parse(file string, text []byte, known Known, files Files) (*config.Config, Errors) {
+func Parse(file string, text []byte, known Known, files Files) (*Config, Errors) {
 	return parse(file, text, known, files, nil)
 }
 
 // parse is Parse. seen takes down what is asked of values; nil: nobody wants to know.
-func parse(file string, text []byte, known Known, files Files, seen *rules.Record) (*config.Config, Errors) {
-	t := tree.Tree{File: file}
+func parse(file string, text []byte, known Known, files Files, seen *Record) (*Config, Errors) {
+	t := Tree{File: file}
 	if len(text) > maxText {
-		t.Errorf(tree.Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
+		t.Errorf(Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
 		return nil, t.Errs
 	}
 	root := t.Parse(text)
@@ -89,10 +86,10 @@ func parse(file string, text []byte, known Known, files Files, seen *rules.Recor
 
 // checker resolves a tree. It goes on after every error.
 type checker struct {
-	tree.Tree
+	Tree
 	known Known
 	files Files
-	seen  *rules.Record
+	seen  *Record
 	// unsure says that something could not be understood, so that a name which
 	// seems unused may well be used there.
 	unsure bool
@@ -108,14 +105,14 @@ type checker struct {
 type names struct {
 	section string
 	order   []string
-	at      map[string]tree.Pos
+	at      map[string]Pos
 	used    map[string]bool
 	unsure  bool // a name of this section was misspelt somewhere
 }
 
-func (ns *names) add(e tree.Entry) {
+func (ns *names) add(e Entry) {
 	if ns.at == nil {
-		ns.at, ns.used = map[string]tree.Pos{}, map[string]bool{}
+		ns.at, ns.used = map[string]Pos{}, map[string]bool{}
 	}
 	ns.order = append(ns.order, e.Key)
 	ns.at[e.Key] = e.At
@@ -132,7 +129,7 @@ func (c *checker) lost(path string) {
 // word is a text and where it stands.
 type word struct {
 	text string
-	at   tree.Pos
+	at   Pos
 	path string
 }
 
@@ -144,9 +141,9 @@ func (c *checker) refer(ns *names, w word) bool {
 	}
 	ns.unsure = true
 	if len(ns.order) == 0 {
-		c.Errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, tree.Shown(w.text))
+		c.Errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, Shown(w.text))
 	} else {
-		c.Errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), tree.Shown(w.text), ns.section, text.DidYouMean(w.text, ns.order))
+		c.Errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), Shown(w.text), ns.section, text.DidYouMean(w.text, ns.order))
 	}
 	return false
 }
@@ -157,7 +154,7 @@ func (c *checker) unused(ns *names, by string) {
 	}
 	for _, n := range ns.order {
 		if !ns.used[n] {
-			c.Errorf(ns.at[n], tree.Join(ns.section, n), "is not used by any %s; use it or remove it", by)
+			c.Errorf(ns.at[n], Join(ns.section, n), "is not used by any %s; use it or remove it", by)
 		}
 	}
 }
@@ -165,32 +162,32 @@ func (c *checker) unused(ns *names, by string) {
 // section is a mapping under inspection.
 type section struct {
 	c    *checker
-	n    *tree.Node
+	n    *Node
 	path string
 }
 
 // section checks that n is a mapping of the keys given.
-func (c *checker) section(n *tree.Node, path string, keys ...string) section {
+func (c *checker) section(n *Node, path string, keys ...string) section {
 	s := section{c, n, path}
 	if n == nil || !c.mapping(n, path) {
-		s.n = &tree.Node{}
+		s.n = &Node{}
 		if n != nil {
 			s.n.At = n.At
 		}
 		return s
 	}
-	c.seen.Ask(path, rules.Rule{Type: rules.Mapping})
+	c.seen.Ask(path, Rule{Type: Mapping})
 	for _, key := range keys {
-		s.asks(key, rules.Rule{})
+		s.asks(key, Rule{})
 	}
 	for _, e := range n.Entries {
-		switch full := tree.Join(path, e.Key); {
+		switch full := Join(path, e.Key); {
 		case c.refused(full, e.At):
 		case slices.Contains(secretKeys(), e.Key):
 			c.Errorf(e.At, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
 		case !slices.Contains(keys, e.Key):
 			c.lost(path)
-			c.Errorf(e.At, path, "expected %s, found the unknown key %s%s", oneOf(keys), tree.Shown(e.Key), text.DidYouMean(e.Key, keys))
+			c.Errorf(e.At, path, "expected %s, found the unknown key %s%s", oneOf(keys), Shown(e.Key), text.DidYouMean(e.Key, keys))
 		}
 	}
 	return s
@@ -201,8 +198,8 @@ func secretKeys() []string {
 	return []string{"api_key", "apikey", "api-key", "key", "token", "bearer", "password", "secret", "authorization", "Authorization"}
 }
 
-func (c *checker) mapping(n *tree.Node, path string) bool {
-	if n.Kind == tree.IsMapping {
+func (c *checker) mapping(n *Node, path string) bool {
+	if n.Kind == IsMapping {
 		return true
 	}
 	c.lost(path)
@@ -212,8 +209,8 @@ func (c *checker) mapping(n *tree.Node, path string) bool {
 
 // refused reports a feature that this version does not have. path may end in
 // "=value".
-func (c *checker) refused(path string, at tree.Pos) bool {
-	what, later := value.Later(path)
+func (c *checker) refused(path string, at Pos) bool {
+	what, later := Later(path)
 	if !later {
 		return false
 	}
@@ -227,7 +224,7 @@ func (c *checker) refused(path string, at tree.Pos) bool {
 }
 
 // get is the value of a key; nil: it is absent.
-func (s section) get(key string) *tree.Node {
+func (s section) get(key string) *Node {
 	for _, e := range s.n.Entries {
 		if e.Key == key {
 			return e.Value
@@ -236,17 +233,17 @@ func (s section) get(key string) *tree.Node {
 	return nil
 }
 
-func (s section) wrong(key string, n *tree.Node, format string, args ...any) {
-	s.c.Errorf(n.At, tree.Join(s.path, key), format, args...)
+func (s section) wrong(key string, n *Node, format string, args ...any) {
+	s.c.Errorf(n.At, Join(s.path, key), format, args...)
 }
 
 // need reports an absent key.
 func (s section) need(key string) bool {
-	s.asks(key, rules.Rule{Needed: true})
+	s.asks(key, Rule{Needed: true})
 	if s.get(key) != nil {
 		return true
 	}
-	if s.n.Kind == tree.IsMapping {
+	if s.n.Kind == IsMapping {
 		s.c.Errorf(s.n.At, s.path, "expected the key %s, found none; add it", key)
 	}
 	return false
@@ -254,23 +251,23 @@ func (s section) need(key string) bool {
 
 // text is a scalar that must be text.
 func (s section) text(key string) (word, bool) {
-	s.asks(key, rules.Rule{Type: rules.Text})
+	s.asks(key, Rule{Type: Text})
 	n := s.get(key)
 	if n == nil {
 		return word{}, false
 	}
-	return s.c.text(n, tree.Join(s.path, key))
+	return s.c.text(n, Join(s.path, key))
 }
 
-func (c *checker) text(n *tree.Node, path string) (word, bool) {
+func (c *checker) text(n *Node, path string) (word, bool) {
 	switch n.Kind {
-	case tree.IsText:
+	case IsText:
 		if strings.TrimSpace(n.Raw) == "" || strings.ContainsFunc(n.Raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			c.Errorf(n.At, path, "expected a line of text, found %s", tree.Shown(n.Raw))
+			c.Errorf(n.At, path, "expected a line of text, found %s", Shown(n.Raw))
 			return word{}, false
 		}
 		return word{n.Raw, n.At, path}, true
-	case tree.IsWhole, tree.IsNumber, tree.IsFlag:
+	case IsWhole, IsNumber, IsFlag:
 		c.Errorf(n.At, path, "expected text, found %s; quote it", n.Found())
 	default:
 		c.Errorf(n.At, path, "expected text, found %s", n.Found())
@@ -282,7 +279,7 @@ func (c *checker) text(n *tree.Node, path string) (word, bool) {
 // choice is a text that must be one of those given; "" when it is not.
 func (s section) choice(key string, from ...string) string {
 	w, ok := s.text(key)
-	s.asks(key, rules.Rule{Type: rules.Choice, Values: from})
+	s.asks(key, Rule{Type: Choice, Values: from})
 	if !ok {
 		return ""
 	}
@@ -292,7 +289,7 @@ func (s section) choice(key string, from ...string) string {
 	}
 	if !slices.Contains(from, w.text) {
 		s.c.lost(w.path)
-		s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), tree.Shown(w.text), text.DidYouMean(w.text, from))
+		s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), Shown(w.text), text.DidYouMean(w.text, from))
 		return ""
 	}
 	return w.text
@@ -300,7 +297,7 @@ func (s section) choice(key string, from ...string) string {
 
 // whole is a whole number; absent: def.
 func (s section) whole(key string, def, least, most int) int {
-	r := rules.Rule{Type: rules.Whole, Least: strconv.Itoa(least), Most: strconv.Itoa(most)}
+	r := Rule{Type: Whole, Least: strconv.Itoa(least), Most: strconv.Itoa(most)}
 	if def >= least {
 		r.Default = strconv.Itoa(def)
 	}
@@ -313,7 +310,7 @@ func (s section) whole(key string, def, least, most int) int {
 	if u, big := n.Value.(uint64); big && u <= uint64(most) {
 		v, ok = int64(u), true
 	}
-	if n.Kind != tree.IsWhole || !ok || !value.Decimal(n.Raw) || v < int64(least) || v > int64(most) {
+	if n.Kind != IsWhole || !ok || !Decimal(n.Raw) || v < int64(least) || v > int64(most) {
 		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.Found())
 		return def
 	}
@@ -322,9 +319,9 @@ func (s section) whole(key string, def, least, most int) int {
 
 // number is any number; absent: def.
 func (s section) number(key string, def, least, most float64) float64 {
-	r := rules.Rule{Type: rules.Number, Least: value.Short(least), Most: value.Short(most)}
+	r := Rule{Type: Number, Least: Short(least), Most: Short(most)}
 	if def > least {
-		r.Default = value.Short(def)
+		r.Default = Short(def)
 	}
 	s.asks(key, r)
 	n := s.get(key)
@@ -335,9 +332,9 @@ func (s section) number(key string, def, least, most float64) float64 {
 	ok := true
 	switch x := n.Value.(type) {
 	case int64:
-		v, ok = float64(x), value.Decimal(n.Raw)
+		v, ok = float64(x), Decimal(n.Raw)
 	case uint64:
-		v, ok = float64(x), value.Decimal(n.Raw)
+		v, ok = float64(x), Decimal(n.Raw)
 	case float64:
 		v = x
 	default:
@@ -352,7 +349,7 @@ func (s section) number(key string, def, least, most float64) float64 {
 
 // flag is true or false; nil: absent.
 func (s section) flag(key string) *bool {
-	s.asks(key, rules.Rule{Type: rules.Flag})
+	s.asks(key, Rule{Type: Flag})
 	n := s.get(key)
 	if n == nil {
 		return nil
@@ -367,21 +364,21 @@ func (s section) flag(key string) *bool {
 
 // words is a list of different texts; absent: false.
 func (s section) words(key string) ([]word, bool) {
-	s.asks(key, rules.Rule{Type: rules.List})
+	s.asks(key, Rule{Type: List})
 	n := s.get(key)
 	if n == nil {
 		return nil, false
 	}
-	return s.c.words(n, tree.Join(s.path, key)), true
+	return s.c.words(n, Join(s.path, key)), true
 }
 
-func (c *checker) words(n *tree.Node, path string) []word {
-	c.seen.Ask(path, rules.Rule{Type: rules.List})
-	if n.Kind != tree.IsList {
+func (c *checker) words(n *Node, path string) []word {
+	c.seen.Ask(path, Rule{Type: List})
+	if n.Kind != IsList {
 		c.lost(path)
 		hint := ""
-		if n.Kind == tree.IsText {
-			hint = "; write [" + tree.Cut(n.Raw) + "]"
+		if n.Kind == IsText {
+			hint = "; write [" + Cut(n.Raw) + "]"
 		}
 		c.Errorf(n.At, path, "expected a list, found %s%s", n.Found(), hint)
 		return nil
@@ -396,7 +393,7 @@ func (c *checker) words(n *tree.Node, path string) []word {
 			continue
 		}
 		if slices.ContainsFunc(out, func(o word) bool { return o.text == w.text }) {
-			c.Errorf(w.at, w.path, "expected each name once, found %s again; remove one", tree.Shown(w.text))
+			c.Errorf(w.at, w.path, "expected each name once, found %s again; remove one", Shown(w.text))
 			continue
 		}
 		out = append(out, w)
@@ -405,7 +402,7 @@ func (c *checker) words(n *tree.Node, path string) []word {
 }
 
 // named iterates over a section of named mappings, checking the names.
-func (c *checker) named(s section, key string, each func(name string, e tree.Entry)) {
+func (c *checker) named(s section, key string, each func(name string, e Entry)) {
 	n := s.get(key)
 	if n == nil || !c.mapping(n, key) {
 		return
@@ -413,14 +410,14 @@ func (c *checker) named(s section, key string, each func(name string, e tree.Ent
 	if len(n.Entries) == 0 {
 		c.Errorf(n.At, key, "expected at least one name with its settings, found an empty mapping")
 	}
-	s.asks(key, rules.Rule{Type: rules.Mapping})
+	s.asks(key, Rule{Type: Mapping})
 	for _, e := range n.Entries {
 		if key != "studies" { // which have names of their own
-			c.seen.Name(tree.Join(key, e.Key), key+".*")
+			c.seen.Name(Join(key, e.Key), key+".*")
 		}
-		if !value.Name(e.Key) {
+		if !Name(e.Key) {
 			c.lost(key)
-			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", tree.Shown(e.Key))
+			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", Shown(e.Key))
 		}
 		each(e.Key, e)
 	}
@@ -437,7 +434,7 @@ func (c *checker) path(p string) string {
 // file checks that a path is a file and resolves it.
 func (s section) file(key string) string {
 	w, ok := s.text(key)
-	s.asks(key, rules.Rule{Type: rules.File})
+	s.asks(key, Rule{Type: File})
 	if !ok {
 		return ""
 	}
@@ -453,11 +450,11 @@ func (c *checker) exists(w word, folder bool) string {
 	info, err := c.files.Stat(p)
 	switch {
 	case err != nil:
-		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, tree.Shown(p), value.Cause(err))
+		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, Shown(p), Cause(err))
 	case info.IsDir() != folder && folder:
-		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", tree.Shown(p))
+		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", Shown(p))
 	case info.IsDir() != folder:
-		c.Errorf(w.at, w.path, "expected a file, found a folder at %s", tree.Shown(p))
+		c.Errorf(w.at, w.path, "expected a file, found a folder at %s", Shown(p))
 	default:
 		return p
 	}

@@ -1,20 +1,17 @@
-package bench
+package config
 
 import (
 	"strings"
 
 	"assay/backends/hosted"
-	"assay/harness/config"
-	"assay/harness/config/rules"
-	"assay/harness/config/tree"
 )
 
 // hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
 // most of them have none.
-func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
+func (c *checker) hosted(j *Judge, n *Node, path string) {
 	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share",
 		"requests_per_minute", "tokens_per_minute", "price", "budget", "served_as")
-	h := &config.Hosted{}
+	h := &Hosted{}
 	j.Hosted = h
 	local := false
 	if s.need("provider") {
@@ -32,7 +29,7 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	case local:
 	case strings.HasPrefix(h.URL, "http://") && h.KeyEnv+h.KeyFile != "":
 		c.Errorf(w.at, w.path, "expected https:// where a key is sent, found http://; anybody on the way could read it")
-	case s.get("api_key_env") == nil && s.get("api_key_file") == nil && s.n.Kind == tree.IsMapping:
+	case s.get("api_key_env") == nil && s.get("api_key_file") == nil && s.n.Kind == IsMapping:
 		c.Errorf(s.n.At, path, "expected api_key_env, the name of the environment variable that holds the key, or api_key_file, found neither; add one")
 	}
 	if w, ok := s.text("served_as"); ok {
@@ -43,7 +40,7 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	if given := s.get("sampling"); given == nil || (section{c, given, ""}).get("seed") == nil {
 		j.Sampling.Seed = nil
 	}
-	c.seen.Ask(path+".sampling.seed", rules.Rule{Default: "none"})
+	c.seen.Ask(path+".sampling.seed", Rule{Default: "none"})
 	if s.get("top_p") != nil {
 		p := s.number("top_p", 0, 0.001, 1) // 0 is not sent
 		h.TopP = &p
@@ -52,7 +49,7 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 	s.repeated(j)
 	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
 	if n := s.get("price"); n != nil {
-		in := c.section(n, tree.Join(path, "price"), "currency", "input", "output")
+		in := c.section(n, Join(path, "price"), "currency", "input", "output")
 		h.Price = &hosted.Price{Input: in.number("input", 0, 0, 1e6), Output: in.number("output", 0, 0, 1e6)}
 		for _, key := range []string{"currency", "input", "output"} {
 			in.need(key)
@@ -77,6 +74,6 @@ func (c *checker) hosted(j *config.Judge, n *tree.Node, path string) {
 		} else if n := s.get(u.Key); n != nil {
 			at, found = n.At, "found "+n.Found()
 		}
-		c.Errorf(at, tree.Join(path, u.Key), "expected %s; %s", u.Want, found)
+		c.Errorf(at, Join(path, u.Key), "expected %s; %s", u.Want, found)
 	}
 }
