@@ -12,8 +12,8 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
-	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
+	"assay/harness/dataset/table"
 	"assay/harness/draft"
 	"assay/harness/experiment"
 	"assay/harness/studies"
@@ -94,7 +94,7 @@ func (s streams) init(c *cli.Context) error {
 		}
 		w.Kind, w.URL = "", w.Kind
 	}
-	made, err := w.Create(c.Context, out, experiment.Known(), library.New())
+	made, err := w.Create(c.Context, out, experiment.Known(), table.New())
 	var wrong draft.WrongError
 	switch {
 	case errors.As(err, &wrong):

@@ -19,8 +19,8 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/skill"
+	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/timing"
 )
@@ -56,7 +56,7 @@ func textsOf(list ...string) []Text {
 // TestTheMemoriserAloneIsFlagged: of phantoms on all three servers, raw and in a chat,
 // those who learnt the data set by heart are flagged, and no other.
 func TestTheMemoriserAloneIsFlagged(t *testing.T) {
-	set, err := dataset.Open(dataset.Source{Name: "chest", Kind: dataset.KindPhantom, Items: 12, Size: 256, Seed: 7}, formats.Library{})
+	set, err := dataset.Open(dataset.Source{Name: "chest", Kind: dataset.KindPhantom, Items: 12, Size: 256, Seed: 7}, table.Library{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/example"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 )
 
 // TestKeptTableIsReadAgain: what is kept of a table of questions, whose tasks are its own,
@@ -17,7 +17,7 @@ func TestKeptTableIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path}, library.New())
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path}, table.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestKeptTableIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path}, library.New())
+	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path}, table.New())
 	if err != nil || len(kept.Problems) > 0 || len(kept.Items) != len(r.Kept) {
 		t.Fatalf("%v: %+v", err, kept)
 	}

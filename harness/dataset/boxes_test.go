@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -35,11 +35,11 @@ func TestBoxesOfOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if s.Kind, err = Sniff(s.Path, library.New()); err != nil {
+		if s.Kind, err = Sniff(s.Path, table.New()); err != nil {
 			t.Fatal(err)
 		}
 		s.Name = "mine"
-		d, err := Open(s, library.New())
+		d, err := Open(s, table.New())
 		if err != nil {
 			t.Fatal(err)
 		}

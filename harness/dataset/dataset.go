@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/m3"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
@@ -134,4 +134,4 @@ type Image struct {
 func Tasks() []string { return m3.Tasks() }
 
 // Problem is one bad place in a data set.
-type Problem = strict.Problem
+type Problem = table.Problem

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 )
 
 // DICOM files are read through the helper that the data set names: what it made is the
@@ -39,8 +39,8 @@ func TestDICOMThroughAHelper(t *testing.T) {
 	for i, name := range []string{"plain.png", "DOE_JANE.dcm", "DOE_JOHN", "DOE_BAD.dcm", "DOE_TEXT.dcm", "DOE_GONE.dcm", "../DOE_OUT.dcm"} {
 		rows += fmt.Sprintf("q%d,%s,Is it?,yes\n", i, name)
 	}
-	table := put("q.csv", rows)
-	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: table, DICOM: []string{"sh", script, "{in}", "{out}"}}, library.New())
+	tbl := put("q.csv", rows)
+	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"sh", script, "{in}", "{out}"}}, table.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +63,11 @@ func TestDICOMThroughAHelper(t *testing.T) {
 			t.Error("the picture is not what the helper made", err)
 		}
 	}
-	plain, err := Open(Source{Kind: KindCSV, Name: "mine", Path: table}, library.New())
+	plain, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl}, table.New())
 	if err != nil || len(plain.Items) != 1 || len(plain.Problems) != 6 || !strings.Contains(plain.Problems[0].Got, "add to the data set dicom: [dcm2pnm") || strings.Contains(fmt.Sprint(plain.Problems), "DOE") {
 		t.Errorf("without a helper: %v, %v", plain.Problems, err)
 	}
-	if _, err := Open(Source{Kind: KindCSV, Name: "mine", Path: table, DICOM: []string{"no-such-program", "{in}", "{out}"}}, library.New()); err == nil || !strings.Contains(err.Error(), "install it") {
+	if _, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"no-such-program", "{in}", "{out}"}}, table.New()); err == nil || !strings.Contains(err.Error(), "install it") {
 		t.Errorf("a helper that is not there: %v", err)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/library"
-	"assay/harness/dataset/root"
+	"assay/harness/dataset/table"
 )
 
 // TestPicturesFromElsewhere: a data set that somebody sent reads its own pictures
@@ -43,7 +42,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 	}
 	big, err := os.Create(filepath.Join(dir, "big.png"))
 	if err == nil {
-		err = big.Truncate(root.MaxPicture + 1) // of holes
+		err = big.Truncate(table.MaxPicture + 1) // of holes
 		big.Close()
 	}
 	if err != nil {
@@ -74,7 +73,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 		for _, outside := range []bool{false, true} {
 			path := filepath.Join(dir, "set.jsonl")
 			write(path, []byte(`{"id":"x","images":["`+c.path+`"],"question":"Which?\nA. one\nB. two","type":"single","answer":"B"}`+"\n"))
-			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside}, library.New())
+			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside}, table.New())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +110,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 			t.Errorf("%s as a data set: %v", bad, err)
 		}
 	}
-	if _, err := Sniff(filepath.Join(dir, "pipe.png"), library.New()); err == nil {
+	if _, err := Sniff(filepath.Join(dir, "pipe.png"), table.New()); err == nil {
 		t.Error("a pipe was sniffed at")
 	}
 }

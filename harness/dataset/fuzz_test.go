@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // needSeeds fails when a fuzz test's committed corpus is gone: it would pass on nothing.
@@ -53,7 +53,7 @@ func FuzzJSONL(f *testing.F) {
 		ids := map[string]bool{}
 		for _, l := range lines {
 			it := l.item
-			if bad[l.row] && !array(data) && !strings.HasPrefix(string(data), strict.BOM) {
+			if bad[l.row] && !array(data) && !strings.HasPrefix(string(data), table.BOM) {
 				t.Fatalf("line %d has a problem and was read", l.row)
 			}
 			if it.ID == "" || ids[it.ID] || strings.TrimSpace(it.Question) == "" || it.Answer == "" || len(l.Images) == 0 ||

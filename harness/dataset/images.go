@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"assay/harness/dataset/dicom"
-	"assay/harness/dataset/root"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
 // imageOf checks an image file and digests its bytes. want and got are for a
 // Problem; got is "" when all is well.
-func imageOf(f root.Folder, name, path string, helper *dicom.Helper) (im Image, sum [sha256.Size]byte, want, got string) {
+func imageOf(f table.Folder, name, path string, helper *dicom.Helper) (im Image, sum [sha256.Size]byte, want, got string) {
 	b, want, got := f.Read(path)
 	if dicom.Is(b) || dicom.Named(path) { // whose name may be a person's
 		load, sum, made, err := helper.Picture(func() ([]byte, string) { b, _, got := f.Read(path); return b, got })

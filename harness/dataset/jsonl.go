@@ -14,8 +14,7 @@ import (
 
 	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/questions"
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/dataset/tables"
 )
 
@@ -45,7 +44,7 @@ func jsonl(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.Open(path, root.MaxTable)
+	f, err := table.OpenRoot(path, table.MaxTable)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ type jsonlLine struct {
 // error is for a file that cannot be read, or holds no lines at all.
 func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema, cluster string) (out []jsonlLine, problems []Problem, err error) {
 	first := map[string]int{} // line by id
-	problems, err = strict.EachLine(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
+	problems, err = table.EachLine(file, in, maxLine, func(row int, line []byte, bad func(column, want, got string)) {
 		ok := true
 		l := parseLine(line, schema, cluster, func(column, want, got string) {
 			ok = false
@@ -122,7 +121,7 @@ func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema, cluster st
 			return
 		}
 		if r := first[l.ID]; r > 0 {
-			bad("$.id", "each id once", fmt.Sprintf("%s, which line %d already has", strict.Quote(l.ID), r))
+			bad("$.id", "each id once", fmt.Sprintf("%s, which line %d already has", table.Quote(l.ID), r))
 			return
 		}
 		first[l.ID] = row
@@ -133,7 +132,7 @@ func parseJSONL(file string, in io.Reader, schema *jsonschema.Schema, cluster st
 }
 
 func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(column, want, got string)) (l jsonlLine) {
-	v, issues := strict.ParseJSON(line)
+	v, issues := table.ParseJSON(line)
 	for _, i := range issues {
 		bad(i.Path, i.Want, i.Got)
 	}
@@ -141,11 +140,11 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 		return l
 	}
 	if object, ok := v.(map[string]any); ok && cluster != "" {
-		said, plain := strict.Plain(object[cluster])
+		said, plain := table.Plain(object[cluster])
 		if said = strings.TrimSpace(said); !plain {
-			bad("$."+cluster, strict.Together(cluster), strict.Kind(object[cluster]))
+			bad("$."+cluster, table.Together(cluster), table.Kind(object[cluster]))
 		} else if said == "" {
-			bad("$."+cluster, strict.Together(cluster), strict.Keys(object, cluster))
+			bad("$."+cluster, table.Together(cluster), table.Keys(object, cluster))
 		}
 		if l.cluster = said; schema.Properties[cluster] == nil {
 			delete(object, cluster)
@@ -153,7 +152,7 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 		}
 	}
 	if err := schema.Validate(v); err != nil {
-		strict.Violations(err, v, bad)
+		table.Violations(err, v, bad)
 		return l
 	}
 	if err := json.Unmarshal(line, &l); err != nil { // the schema should leave nothing to find
@@ -215,7 +214,7 @@ func (l *jsonlLine) golds(bad func(column, want, got string)) (answer string, al
 // diagnosis adds what belongs to a case of several images.
 func (l *jsonlLine) diagnosis(bad func(column, want, got string)) {
 	if !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label == l.item.Answer }) {
-		bad("$.answer", "the label of one of the options", strict.Quote(l.item.Answer))
+		bad("$.answer", "the label of one of the options", table.Quote(l.item.Answer))
 	}
 	l.item.Case = &Case{History: strings.TrimSpace(l.History)}
 	l.item.leaking = Leaking{Findings: strings.TrimSpace(l.Findings)}
@@ -237,7 +236,7 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	unlabelled := slices.Contains(ClosedTypes(), l.Type) && !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label != "" })
 	for i, o := range l.Options {
 		if want := questions.LabelAt(l.Options[0].Label, i); o.Label != want && !unlabelled {
-			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", strict.Quote(o.Label))
+			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", table.Quote(o.Label))
 		}
 	}
 	inside, err := ParseOptions(l.Question)
@@ -251,7 +250,7 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 	}
 	var ok bool
 	if l.boxes, ok = boxes.Parse(string(l.Boxes)); !ok {
-		bad("$.boxes", boxes.Wanted, strict.Quote(string(l.Boxes)))
+		bad("$.boxes", boxes.Wanted, table.Quote(string(l.Boxes)))
 	}
 	if n := len(l.Captions); n > 0 && n != len(l.Images) {
 		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
@@ -273,13 +272,13 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	}
 	for i, o := range it.Options {
 		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return tables.Fold(p.Text) == tables.Fold(o.Text) }) {
-			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", strict.Quote(o.Text))
+			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", table.Quote(o.Text))
 		}
 	}
 	for alias, of := range l.Aliases {
 		option, ok := it.resolve(of)
 		if !ok {
-			bad("$.aliases."+alias, "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(of))
+			bad("$.aliases."+alias, "one of the options "+strings.Join(it.optionTexts(), ", "), table.Quote(of))
 			continue
 		}
 		if it.Aliases == nil {
@@ -299,7 +298,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	}
 	var ok bool
 	if it.Answer, ok = it.resolve(answer); !ok {
-		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), strict.Quote(answer))
+		bad("$.answer", "one of the options "+strings.Join(it.optionTexts(), ", "), table.Quote(answer))
 	}
 	l.item = it
 }
@@ -316,4 +315,4 @@ func (g *golds) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(g))
 }
 
-func compileSchema() (*jsonschema.Schema, error) { return strict.Compile(jsonlSchema, "jsonl") }
+func compileSchema() (*jsonschema.Schema, error) { return table.Compile(jsonlSchema, "jsonl") }

@@ -1,8 +1,8 @@
 package dataset
 
 import (
-	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
+	"assay/harness/dataset/table"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -19,11 +19,11 @@ import (
 
 // jsonlFile writes lines beside three pictures a.png, sub/b.jpg and cut.png.
 func JSONL(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindJSONL, Name: name, Path: path}, library.New())
+	return Open(Source{Kind: KindJSONL, Name: name, Path: path}, table.New())
 }
 
 func M3CoTBench(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path}, library.New())
+	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path}, table.New())
 }
 
 func jsonlFile(t *testing.T, text string) string {
@@ -112,7 +112,7 @@ func TestJSONL(t *testing.T) {
 	if err != nil || again.Digest != d.Digest {
 		t.Errorf("digest %s, then %s (%v)", d.Digest, again.Digest, err)
 	}
-	if kind, err := Sniff(path, library.New()); kind != KindJSONL || err != nil {
+	if kind, err := Sniff(path, table.New()); kind != KindJSONL || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
 }
@@ -209,7 +209,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, closedLine+"\n"+`{"id":"c3","images":["a.png"],"question":"Atelectasis on the left? (none, mild, severe)","type":"ordinal","answer":"mild"}`),
-		Knowledge: kb, Regions: "taix"}, library.New())
+		Knowledge: kb, Regions: "taix"}, table.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Errorf("its own boxes and aliases: %+v, gaps %v", c1, e.Gaps)
 	}
 	table, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, `{"nr":1,"scan":"a.png","question":"Effusion?","type":"binary","answer":"yes","split":"dev"}`+"\n"+`{"nr":2,"scan":"a.png","question":"Oedema?","type":"binary","answer":"yes","split":"test"}`),
-		Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"}, library.New())
+		Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"}, table.New())
 	if err != nil || len(table.Items) != 1 || len(table.Gaps) != 1 || table.Gaps[0].Question != "Effusion?" {
 		t.Errorf("a table of questions: %+v, %v", table, err)
 	}
@@ -342,10 +342,10 @@ func TestJSONLFiles(t *testing.T) {
 
 func TestOpenAndSniff(t *testing.T) {
 	path := jsonlFile(t, goodLine)
-	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, library.New()); err != nil || d.Kind != KindJSONL || d.Name != "x" {
+	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, table.New()); err != nil || d.Kind != KindJSONL || d.Name != "x" {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := Open(Source{Kind: "arrow", Name: "x", Path: path}, library.New()); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
+	if _, err := Open(Source{Kind: "arrow", Name: "x", Path: path}, table.New()); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
 		t.Errorf("unknown kind: %v", err)
 	}
 	dir := filepath.Dir(path)
@@ -357,7 +357,7 @@ func TestOpenAndSniff(t *testing.T) {
 		"columns: expected nothing": {Kind: KindM3CoTBench, Path: dir, Columns: questions.Mapping{"id": {"nr"}}},
 		"experts: expected nothing": {Kind: KindCSV, Path: path, Experts: "none.csv"},
 	} {
-		if _, err := Open(s, library.New()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(s, table.New()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -365,7 +365,7 @@ func TestOpenAndSniff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "none"): "no such file"} {
-		if kind, err := Sniff(p, library.New()); err == nil || !strings.Contains(err.Error(), want) {
+		if kind, err := Sniff(p, table.New()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", p, kind, err)
 		}
 	}

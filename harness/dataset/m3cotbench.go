@@ -10,10 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/m3"
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 
 	"assay/results/text"
 )
@@ -38,7 +36,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 	cluster := s.column()
 	if cluster != "" && !q.Has(cluster) {
 		if cluster = strings.ToLower(cluster); !q.Has(cluster) {
-			return nil, fmt.Errorf("%s: expected the column %s (cluster: %s), found %s", q.File, s.Cluster, s.Cluster, strict.Columns(slices.Sorted(maps.Keys(q.Header)), cluster))
+			return nil, fmt.Errorf("%s: expected the column %s (cluster: %s), found %s", q.File, s.Cluster, s.Cluster, table.JSONColumns(slices.Sorted(maps.Keys(q.Header)), cluster))
 		}
 	}
 	tasks := readTasks(d, s.Path, books.Types)
@@ -57,7 +55,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 		it, index := r.item(first)
 		if cluster != "" {
 			if it.cluster = r.Cell(i, cluster); it.cluster == "" {
-				r.bad(cluster, strict.Together(s.Cluster), "")
+				r.bad(cluster, table.Together(s.Cluster), "")
 			}
 		}
 		if index > 0 {
@@ -65,7 +63,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 		}
 		var sums [][sha256.Size]byte
 		if index > 0 {
-			if im, sum, ok := r.image(root.Folder{Path: s.Path, Outside: s.Outside}, images, index); ok {
+			if im, sum, ok := r.image(table.Folder{Path: s.Path, Outside: s.Outside}, images, index); ok {
 				it.Images, sums = []Image{im}, [][sha256.Size]byte{sum}
 			}
 		}
@@ -82,7 +80,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 
 // m3Row is one row on its way to an item, with all that is wrong with it.
 type m3Row struct {
-	formats.Sheet
+	table.Sheet
 	i        int
 	problems []Problem
 }
@@ -137,7 +135,7 @@ func foundText(s string) string {
 	if s == "" {
 		return ""
 	}
-	return strict.Quote(s)
+	return table.Quote(s)
 }
 
 // options are those inside the question and those of the columns A to Z; where
@@ -159,7 +157,7 @@ func (r *m3Row) options(question string) []Option {
 	}
 	for i, o := range columns {
 		if i >= len(inside) || inside[i] != o {
-			r.bad(o.Label, "the option as it stands in the question", strict.Quote(o.Text))
+			r.bad(o.Label, "the option as it stands in the question", table.Quote(o.Text))
 		}
 	}
 	return inside
@@ -196,7 +194,7 @@ func listImages(dir string) (map[string]string, error) {
 	return files, nil
 }
 
-func (r *m3Row) image(in root.Folder, files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
+func (r *m3Row) image(in table.Folder, files map[string]string, index int) (im Image, sum [sha256.Size]byte, ok bool) {
 	var found []string
 	for _, ext := range imageExtensions() {
 		if f, ok := files[strconv.Itoa(index)+ext]; ok {
@@ -226,7 +224,7 @@ type taskLabel struct {
 }
 
 // readTasks reads the task labels. nil: there is no workbook of them.
-func readTasks(d *Dataset, dir string, s *formats.Sheet) map[int]taskLabel {
+func readTasks(d *Dataset, dir string, s *table.Sheet) map[int]taskLabel {
 	if s == nil {
 		d.Problems = append(d.Problems, Problem{File: filepath.Join(dir, "type.xlsx"), Want: "a workbook with the columns index and analysis_type", Got: "none: items have no task"})
 		return nil

@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/casefile"
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // CaseSplits are those of MedThinkVQA.
@@ -39,7 +37,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 		before := len(d.Problems)
 		d.Problems = append(d.Problems, problems...)
 		for _, r := range records {
-			it, sums, bad := caseItem(r, file, root.Folder{Path: filepath.Dir(file), Outside: s.Outside})
+			it, sums, bad := caseItem(r, file, table.Folder{Path: filepath.Dir(file), Outside: s.Outside})
 			if where := first[it.ID]; where != "" && bad == nil {
 				bad = []Problem{{File: file, Row: r.Row, Column: "image_01_path", Want: "a folder of images for each case", Got: "that of " + where}}
 			}
@@ -95,8 +93,8 @@ func caseFiles(path, split string) ([]string, error) {
 }
 
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(lib formats.Library, file, cluster string) ([]casefile.Record, []Problem, error) {
-	f, err := root.Open(file, 1<<40) // embedded images are not read at once
+func caseRecords(lib table.Library, file, cluster string) ([]casefile.Record, []Problem, error) {
+	f, err := table.OpenRoot(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +107,7 @@ func caseRecords(lib formats.Library, file, cluster string) ([]casefile.Record, 
 }
 
 // caseItem makes an item of a record, or says what is wrong with its images.
-func caseItem(r casefile.Record, file string, in root.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
+func caseItem(r casefile.Record, file string, in table.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
 	it = Item{ID: r.ID, Question: CaseQuestion, Type: TypeDiagnosis, Answer: r.Answer,
 		Case: &Case{History: r.History, Chapter: r.Chapter, Block: r.Block, Category: r.Category, Longitudinal: r.Longitudinal, Timepoints: r.Timepoints, Rare: r.Rare}}
 	it.cluster = r.Cluster
@@ -132,7 +130,7 @@ func caseItem(r casefile.Record, file string, in root.Folder) (it Item, sums [][
 			path := im.Path
 			if !filepath.IsAbs(path) {
 				if !filepath.IsLocal(path) && !in.Outside {
-					got = strict.Quote(path)
+					got = table.Quote(path)
 				}
 				path = filepath.Join(in.Path, path)
 			}
@@ -162,7 +160,7 @@ func caseItem(r casefile.Record, file string, in root.Folder) (it Item, sums [][
 // rated gives cases what experts said of steps. A rating of no case, or of one that
 // several rows have, is a problem.
 func rated(d *Dataset, file string, cases map[string][]int) error {
-	f, err := root.Open(file, root.MaxTable)
+	f, err := table.OpenRoot(file, table.MaxTable)
 	if err != nil {
 		return err
 	}

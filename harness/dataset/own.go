@@ -13,8 +13,7 @@ import (
 	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/dicom"
 	"assay/harness/dataset/questions"
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -161,9 +160,9 @@ func (e *extras) picture(s Source, path string) (im Image, sum [sha256.Size]byte
 	file := path
 	if !filepath.IsAbs(path) {
 		if !filepath.IsLocal(path) && !s.Outside {
-			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", strict.Quote(dicom.Shown(path))
+			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", table.Quote(dicom.Shown(path))
 		}
 		file = filepath.Join(dir, path)
 	}
-	return imageOf(root.Folder{Path: dir, Outside: s.Outside}, path, file, e.helper)
+	return imageOf(table.Folder{Path: dir, Outside: s.Outside}, path, file, e.helper)
 }

@@ -10,8 +10,8 @@ import (
 
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
+	"assay/harness/dataset/table"
 )
 
 // TestOwnTable: the pictures of a table lie in its folder, unless others are permitted,
@@ -38,7 +38,7 @@ func TestOwnTable(t *testing.T) {
 	}
 	path := put("in/mine.csv", []byte("nr,scan,question,A,B,answer\nx1,pics/a.png,Which?,left,right,right\nx2,../secret.png,q,l,r,A\nx3,link.png,q,l,r,A\nx4,"+secret+",q,l,r,A\nx5,none.png,q,l,r,A\nx6,cut.png,q,l,r,A\n"))
 	s := Source{Kind: KindCSV, Name: "mine", Path: path, Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}}
-	d, err := Open(s, library.New())
+	d, err := Open(s, table.New())
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 5 {
 		t.Fatalf("%v: %+v", err, d)
 	}
@@ -58,20 +58,20 @@ func TestOwnTable(t *testing.T) {
 		t.Error("nothing was guessed")
 	}
 	s.Outside = true
-	if d, err := Open(s, library.New()); err != nil || len(d.Items) != 4 {
+	if d, err := Open(s, table.New()); err != nil || len(d.Items) != 4 {
 		t.Errorf("with allow_outside: %v, %+v", err, d.Problems)
 	}
 	plain := put("in/plain.jsonl", []byte(`{"id":"x1","images":["pics/a.png"],"question":"Which?","type":"single","options":[{"label":"A","text":"left"},{"label":"B","text":"right"}],"answer":"B"}`+"\n"))
 	other := put("in/other.jsonl", []byte(`{"id":"x1","image":"pics/a.png","question":"Which?","options":["left","right"],"answer":"right"}`+"\n"))
 	for _, path := range []string{plain, other} {
-		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, library.New()); err != nil || same.Digest != d.Digest {
+		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, table.New()); err != nil || same.Digest != d.Digest {
 			t.Errorf("%s: %v, digest %s, want %s", path, err, same.Digest, d.Digest)
 		}
-		if kind, err := Sniff(path, library.New()); kind != KindJSONL || err != nil {
+		if kind, err := Sniff(path, table.New()); kind != KindJSONL || err != nil {
 			t.Errorf("%s is %s, %v", path, kind, err)
 		}
 	}
-	if kind, err := Sniff(s.Path, library.New()); kind != KindCSV || err != nil {
+	if kind, err := Sniff(s.Path, table.New()); kind != KindCSV || err != nil {
 		t.Errorf("it is sniffed as %q, %v", kind, err)
 	}
 }
@@ -92,7 +92,7 @@ func TestClusterOfAColumn(t *testing.T) {
 		_, b, _ := datasettest.Picture(i)
 		put(name, b)
 	}
-	table := put("t.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,Ann Lee\n2,a.png,Q?,no,Ann Lee\n3,b.png,Q?,yes,Ann Lee\n4,c.png,Q?,no,77\n5,b.png,Q?,no,77\n"))
+	tbl := put("t.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,Ann Lee\n2,a.png,Q?,no,Ann Lee\n3,b.png,Q?,yes,Ann Lee\n4,c.png,Q?,no,77\n5,b.png,Q?,no,77\n"))
 	lines := put("t.jsonl", []byte(`{"id":"1","pic":"a.png","question":"Q?","answer":"yes","patient":3}
 {"id":"2","pic":"b.png","question":"Q?","answer":"no","patient":3}
 {"id":"3","pic":"a.png","question":"Q?","answer":"no","patient":4}
@@ -102,14 +102,14 @@ func TestClusterOfAColumn(t *testing.T) {
 		source Source
 		want   []int // by item: which it is the same as, from 0; -1: none
 	}{
-		{Source{Kind: KindCSV, Path: table}, []int{0, 0, 1, -1, 1}},
-		{Source{Kind: KindCSV, Path: table, Cluster: "patient"}, []int{0, 0, 0, 1, 1}},
-		{Source{Kind: KindCSV, Path: table, Cluster: ByItem}, []int{-1, -1, -1, -1, -1}},
+		{Source{Kind: KindCSV, Path: tbl}, []int{0, 0, 1, -1, 1}},
+		{Source{Kind: KindCSV, Path: tbl, Cluster: "patient"}, []int{0, 0, 0, 1, 1}},
+		{Source{Kind: KindCSV, Path: tbl, Cluster: ByItem}, []int{-1, -1, -1, -1, -1}},
 		{Source{Kind: KindJSONL, Path: lines, Columns: columns, Cluster: "patient"}, []int{0, 0, 1}},
 		{Source{Kind: KindJSONL, Path: lines, Columns: columns}, []int{0, -1, 0}},
 	} {
 		c.source.Name = "mine"
-		d, err := Open(c.source, library.New())
+		d, err := Open(c.source, table.New())
 		if err != nil || len(d.Problems) > 0 || len(d.Items) != len(c.want) {
 			t.Fatalf("cluster %q: %v, %+v", c.source.Cluster, err, d)
 		}
@@ -128,7 +128,7 @@ func TestClusterOfAColumn(t *testing.T) {
 			t.Errorf("cluster %q: all are one", c.source.Cluster)
 		}
 	}
-	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: table, Cluster: "pateint"}, library.New())
+	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, Cluster: "pateint"}, table.New())
 	if err != nil || len(d.Problems) == 0 {
 		t.Fatal(err, d)
 	}
@@ -136,10 +136,10 @@ func TestClusterOfAColumn(t *testing.T) {
 		t.Errorf("a column that is not there: %s", p)
 	}
 	none := put("n.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,\n2,a.png,Q?,no,4\n"))
-	if d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: none, Cluster: "patient"}, library.New()); err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Row != 2 || d.Problems[0].Column != "patient" {
+	if d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: none, Cluster: "patient"}, table.New()); err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Row != 2 || d.Problems[0].Column != "patient" {
 		t.Errorf("a row without a patient: %v, %+v", err, d)
 	}
-	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"}, library.New())
+	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"}, table.New())
 	if err == nil || !strings.Contains(err.Error(), `cluster: expected item, because phantoms are made and have no columns`) || !strings.Contains(err.Error(), `found "patient"`) {
 		t.Errorf("a column of phantoms: %v", err)
 	}
@@ -153,12 +153,12 @@ func TestClusterOfEveryFormat(t *testing.T) {
 	if err := disk.WriteM3CoTBench(m3, 12); err != nil {
 		t.Fatal(err)
 	}
-	table := [][]any{{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis", "PatientID"}}
+	myTable := [][]any{{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis", "PatientID"}}
 	for i, r := range datasettest.Rows(12) {
-		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, nil, []any{"Ann Lee", 77.0, "Bo"}[i/4]})
+		myTable = append(myTable, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, nil, []any{"Ann Lee", 77.0, "Bo"}[i/4]})
 	}
-	table[12][7] = nil
-	if err := disk.WriteWorkbook(filepath.Join(m3, "M3CoTBench.xlsx"), table); err != nil {
+	myTable[12][7] = nil
+	if err := disk.WriteWorkbook(filepath.Join(m3, "M3CoTBench.xlsx"), myTable); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := datasettest.TAIXRows(3, 64)
@@ -206,7 +206,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		{Source{Kind: KindJSONL, Path: plain, Cluster: "Answer"}, []int{0, 1, 1}, 4, "the columns Answer, answer, id, images"},
 	} {
 		c.source.Name = "mine"
-		d, err := Open(c.source, library.New())
+		d, err := Open(c.source, table.New())
 		if err != nil || len(d.Items) != len(c.want) {
 			t.Errorf("%s, cluster %s: %v, %+v", c.source.Kind, c.source.Cluster, err, d)
 			continue
@@ -226,7 +226,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		}
 		wrong := c.source
 		wrong.Cluster = c.source.Cluster[:len(c.source.Cluster)-1]
-		d, err = Open(wrong, library.New())
+		d, err = Open(wrong, table.New())
 		said := fmt.Sprint(err)
 		if err == nil && len(d.Problems) > 0 && len(d.Items) == 0 {
 			said = d.Problems[0].Error()
@@ -235,7 +235,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 			t.Errorf("%s: a column %s: %s", c.source.Kind, wrong.Cluster, said)
 		}
 	}
-	d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: plain, Cluster: "modality"}, library.New()) // one of the format's own
+	d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: plain, Cluster: "modality"}, table.New()) // one of the format's own
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 3 {
 		t.Errorf("keys of nobody's are taken: %v, %+v", err, d)
 	}

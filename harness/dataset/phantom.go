@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/scene"
 	"assay/harness/dataset/spool"
+	"assay/harness/dataset/table"
 	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
@@ -25,7 +25,7 @@ import (
 // the bytes, and whatever changes them, a change of perturb's PNG encoder
 // included, has to raise scene.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
-	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size}, formats.Library{})
+	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size}, table.Library{})
 }
 
 func phantoms(from Source) (*Dataset, error) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
 func severalFilms(t testing.TB, seed uint64, cases, images int) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: cases, Size: 256, Images: images}, formats.Library{})
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: cases, Size: 256, Images: images}, table.Library{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,15 +12,13 @@ import (
 	"strings"
 
 	"assay/harness/dataset/casefile"
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/m3"
 	"assay/harness/dataset/questions"
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // Sniff tells the kind of the data set at path by its content.
-func Sniff(path string, lib formats.Library) (kind string, err error) {
+func Sniff(path string, lib table.Library) (kind string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
@@ -42,7 +40,7 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 		}
 		return KindM3CoTBench, nil
 	}
-	f, err := root.Open(path, math.MaxInt64)
+	f, err := table.OpenRoot(path, math.MaxInt64)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
@@ -52,7 +50,7 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
-	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(strict.BOM)), " \t\r\n")
+	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(table.BOM)), " \t\r\n")
 	switch {
 	case rows(head) && bytes.Contains(head, []byte(`"`+casefile.Marker+`"`)):
 		return KindMedThinkVQA, nil
@@ -67,12 +65,12 @@ func Sniff(path string, lib formats.Library) (kind string, err error) {
 	case len(head) == 0:
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
-	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions (CSV, TSV, JSON lines or Parquet) that names its columns question, answer and image; of other names kind: csv and columns: in bench.yaml say which", path, strict.Quote(string(head)))
+	return "", fmt.Errorf("%s starts with %s: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions (CSV, TSV, JSON lines or Parquet) that names its columns question, answer and image; of other names kind: csv and columns: in bench.yaml say which", path, table.Quote(string(head)))
 }
 
 // SniffMapped is Sniff where it is said which columns are what: then a table may have none that it
 // knows, and the file's name says which kind it is.
-func SniffMapped(path string, columns questions.Mapping, lib formats.Library) (kind string, err error) {
+func SniffMapped(path string, columns questions.Mapping, lib table.Library) (kind string, err error) {
 	if kind, err = Sniff(path, lib); err == nil || columns == nil {
 		return kind, err
 	}
@@ -89,7 +87,7 @@ func rows(head []byte) bool {
 
 // parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it
 // holds none.
-func parquetKind(path string, lib formats.Library) string {
+func parquetKind(path string, lib table.Library) string {
 	files, err := findShards(path, "")
 	if err != nil {
 		for _, dir := range []string{"", "data"} {

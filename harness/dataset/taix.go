@@ -11,8 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/dataset/tables"
 )
 
@@ -39,12 +38,12 @@ func taix(s Source) (*Dataset, error) {
 	}
 	d := &Dataset{Name: s.Name, Kind: KindTAIX}
 	t := &taixReader{d: d, more: more, files: files, cluster: s.column(), first: map[string]string{}}
-	want := formats.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}
+	want := table.Columns{Texts: []string{"UID", "Question", "Answer", "Type"}, Images: []string{"Image.bytes"}}
 	if t.cluster != "" {
 		want.Any = []string{t.cluster}
 	}
 	for _, file := range files {
-		missing, err := s.library.Rows(file, want, func(r formats.Row) { t.row(file, r) })
+		missing, err := s.library.Rows(file, want, func(r table.Row) { t.row(file, r) })
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +53,7 @@ func taix(s Source) (*Dataset, error) {
 				if err != nil {
 					return nil, err
 				}
-				t.bad(Problem{File: file}, "", "the column "+column+" (cluster: "+column+")", strict.Columns(leaves, column))
+				t.bad(Problem{File: file}, "", "the column "+column+" (cluster: "+column+")", table.JSONColumns(leaves, column))
 				continue
 			}
 			t.bad(Problem{File: file}, column, "a column of text, or of an image's bytes", "none")
@@ -88,7 +87,7 @@ type taixRow struct {
 	at                         Problem // File and Row
 	id, question, answer, kind string
 	cluster                    string // what it has in that column
-	image                      formats.Image
+	image                      table.Image
 }
 
 func (t *taixReader) bad(at Problem, column, want, got string) {
@@ -97,7 +96,7 @@ func (t *taixReader) bad(at Problem, column, want, got string) {
 }
 
 // row checks what a row says by itself.
-func (t *taixReader) row(file string, r formats.Row) {
+func (t *taixReader) row(file string, r table.Row) {
 	at, before := Problem{File: file, Row: r.Number}, len(t.d.Problems)
 	uid, question, answer, kind := r.Texts[0], r.Texts[1], r.Texts[2], r.Texts[3]
 	if strings.TrimSpace(uid) == "" {
@@ -105,7 +104,7 @@ func (t *taixReader) row(file string, r formats.Row) {
 	}
 	for _, c := range []struct{ name, text string }{{"Question", question}, {"Answer", answer}} {
 		if strings.TrimSpace(c.text) == "" || !utf8.ValidString(c.text) {
-			t.bad(at, c.name, "a text", strict.Quote(c.text))
+			t.bad(at, c.name, "a text", table.Quote(c.text))
 		}
 	}
 	typ := tables.Fold(kind)
@@ -113,12 +112,12 @@ func (t *taixReader) row(file string, r formats.Row) {
 		typ = TypeComparative
 	}
 	if !slices.Contains(ClosedTypes(), typ) {
-		t.bad(at, "Type", "binary, ordinal, comparison or spatial", strict.Quote(kind))
+		t.bad(at, "Type", "binary, ordinal, comparison or spatial", table.Quote(kind))
 	}
 	cluster := ""
 	if t.cluster != "" {
 		if cluster = strings.TrimSpace(r.Texts[4]); cluster == "" {
-			t.bad(at, t.cluster, strict.Together(t.cluster), "none")
+			t.bad(at, t.cluster, table.Together(t.cluster), "none")
 		}
 	}
 	if bad := r.Images[0].Bad; bad != "" {
@@ -164,7 +163,7 @@ func (t *taixReader) items() {
 		it := like[asked{r.question, r.kind}]
 		answer, ok := it.resolve(r.answer)
 		if !ok {
-			t.bad(r.at, "Answer", "one of the answers "+strings.Join(it.optionTexts(), ", ")+", or an alias of one", strict.Quote(r.answer))
+			t.bad(r.at, "Answer", "one of the answers "+strings.Join(it.optionTexts(), ", ")+", or an alias of one", table.Quote(r.answer))
 			continue
 		}
 		it.ID, it.Answer, it.cluster = r.id, answer, r.cluster

@@ -20,7 +20,7 @@ import (
 	"assay/backends/wire"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/process"
@@ -55,7 +55,7 @@ func wrong(format string, args ...any) error { return WrongError{fmt.Errorf(form
 // Create asks the server which models it has, and writes a file that is not there
 // yet, of what known has. lib is for data whose kind is not said. What is wrong with what is
 // wanted is a WrongError.
-func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib formats.Library) (Made, error) {
+func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (Made, error) {
 	var made Made
 	if _, err := os.Lstat(out); err == nil {
 		return made, wrong("%s exists and is not overwritten; name another file with --out", out)
@@ -120,7 +120,7 @@ func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib 
 }
 
 // planned reads back what is to be written, and plans it: an experiment without a trial is none.
-func (w Wanted) planned(out, written string, known config.Known, lib formats.Library) (*experiment.Bench, error) {
+func (w Wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, error) {
 	cfg, errs := config.Parse(out, []byte(written), known, onDisk{})
 	if len(errs) > 0 {
 		return nil, wrong("what you asked for does not make an experiment:\n%w", errs)

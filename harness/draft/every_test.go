@@ -15,8 +15,8 @@ import (
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/example"
-	"assay/harness/dataset/library"
 	"assay/harness/dataset/phantom/skill"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/studies"
@@ -83,7 +83,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 					name := fmt.Sprintf("%s, %s, %s %s", st.Name, data, protocol, kind)
 					out := filepath.Join(dir, fmt.Sprintf("%d.yaml", drafts))
 					drafts++
-					_, err := Wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), library.New())
+					_, err := Wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.New())
 					if none(st.Name, data) {
 						if _, there := os.Stat(out); err == nil || there == nil || !strings.Contains(err.Error(), "study "+st.Name+" asks") {
 							t.Errorf("%s: written, or %v", name, err)
@@ -99,7 +99,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					b, err := experiment.Assemble(cfg, library.New())
+					b, err := experiment.Assemble(cfg, table.New())
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						continue

@@ -13,7 +13,7 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/studies"
 )
 
@@ -30,7 +30,7 @@ func create(t *testing.T, url string, models ...string) (Made, string, error) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")
-	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: studies.All()}, formats.Library{})
+	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: studies.All()}, table.Library{})
 	text, _ := os.ReadFile(out)
 	return made, string(text), err
 }

@@ -19,7 +19,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/judge/judges"
@@ -44,7 +44,7 @@ type Bench struct {
 
 	Meter *exposition.Meter // counts what a run does; nil: nobody asks
 
-	Library formats.Library // what it was assembled with
+	Library table.Library // what it was assembled with
 
 	whole  []results.Planned          // once it is known
 	shots  map[string]*shots.Pool     // by study; those that show examples
@@ -66,7 +66,7 @@ type Assembler func(*config.Config) (*Bench, error)
 
 // Assemble reads in what an experiment names: its studies and their data sets. lib is for
 // those that are Parquet files or workbooks.
-func Assemble(cfg *config.Config, lib formats.Library) (*Bench, error) {
+func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
 	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*shots.Pool{}}
 	for _, s := range cfg.Studies {
 		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})

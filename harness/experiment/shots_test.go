@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"assay/harness/config"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/results"
@@ -27,7 +27,7 @@ var updateShots = flag.Bool("update-shots", false, "write the requests of testda
 func shown(t *testing.T, keys, more string) (*Bench, error) {
 	t.Helper()
 	dir := t.TempDir()
-	table := "id,image,question,A,B,answer\nside,1.png,Which side is whiter?,left,right,B\nagain,1.png,And which is darker?,left,right,A\ntube,2.png,Is there a tube?,,,no\nnext,3.png,What comes next?,,,a CT\n"
+	tbl := "id,image,question,A,B,answer\nside,1.png,Which side is whiter?,left,right,B\nagain,1.png,And which is darker?,left,right,A\ntube,2.png,Is there a tube?,,,no\nnext,3.png,What comes next?,,,a CT\n"
 	for i := range 3 {
 		img := image.NewGray(image.Rect(0, 0, 2+i, 2))
 		var b bytes.Buffer
@@ -36,7 +36,7 @@ func shown(t *testing.T, keys, more string) (*Bench, error) {
 		}
 		put(t, filepath.Join(dir, fmt.Sprintf("%d.png", i+1)), b.String())
 	}
-	put(t, filepath.Join(dir, "q.csv"), table)
+	put(t, filepath.Join(dir, "q.csv"), tbl)
 	put(t, filepath.Join(dir, "few.csv"), "id,image,question,answer\nfrom-1,2.png,Is there a line?,yes\nfrom-2,3.png,What is it?,a lung\n")
 	put(t, filepath.Join(dir, "bench.yaml"), `name: shots
 datasets:
@@ -55,7 +55,7 @@ studies:
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(cfg, formats.Library{})
+	return Assemble(cfg, table.Library{})
 }
 
 func put(t *testing.T, file, text string) {

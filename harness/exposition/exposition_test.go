@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"assay/harness/config"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/exposition"
 	"assay/harness/managed"
@@ -106,7 +106,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg, formats.Library{})
+	b, err := experiment.Assemble(cfg, table.Library{})
 	if err != nil {
 		t.Fatal(err)
 	}

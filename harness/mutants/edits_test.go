@@ -103,9 +103,9 @@ all["prompts."+name+" (text)"] = string(digest)`},
 		{dir: "results/rating", tests: "TestPowerCut", mutants: []mutant{
 			{"a click is kept before it is on the disk", "Log.put", "l.sync()", "nil"},
 		}},
-		{dir: "harness/dataset/strict", mutants: []mutant{
-			{"of two columns of a name the second is read", "Rows.table", "!twice", "true || twice"},
-			{"a row of other columns ends the table", "Rows.table", "!errors.Is(err, csv.ErrFieldCount)", "err != nil"},
+		{dir: "harness/dataset/table", mutants: []mutant{
+			{"of two columns of a name the second is read", "JSONRows.table", "!twice", "true || twice"},
+			{"a row of other columns ends the table", "JSONRows.table", "!errors.Is(err, csv.ErrFieldCount)", "err != nil"},
 		}},
 		{dir: "harness/plan", mutants: []mutant{
 			{"what is stored is to be done", "StoredRules.read", "out.Marks[i] = m | r.Mark(o)", "out.Marks[i] |= m | r.Mark(o)"},

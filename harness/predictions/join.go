@@ -13,7 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
@@ -42,11 +42,11 @@ type Joined struct {
 
 // Join finds the planned trial of each row. A row of no item, a second row of a trial,
 // and a gold answer that is not the item's, are problems.
-func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset) (Joined, []strict.Problem) {
+func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset) (Joined, []table.Problem) {
 	var out Joined
-	var bad []strict.Problem
+	var bad []table.Problem
 	say := func(line int, want, got string) {
-		bad = append(bad, strict.Problem{File: file, Row: line, Want: want, Got: got})
+		bad = append(bad, table.Problem{File: file, Row: line, Want: want, Got: got})
 	}
 	arms := map[string]bool{}
 	planned := map[results.Key]bool{}
@@ -78,11 +78,11 @@ func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset)
 			}
 		}
 		if it == nil {
-			say(r.Line, fmt.Sprintf("an item of data set %s (as %s)", set.Name, example(set, t.ByPlace)), strict.Quote(r.ID))
+			say(r.Line, fmt.Sprintf("an item of data set %s (as %s)", set.Name, example(set, t.ByPlace)), table.Quote(r.ID))
 			continue
 		}
 		if r.Gold != nil && !t.AnyGold && !meant(it, *r.Gold) {
-			say(r.Line, fmt.Sprintf("the gold answer of item %s, %s (--any-gold where only its wording differs: a file of other questions must not be judged by these)", it.ID, strict.Quote(it.Answer)), strict.Quote(*r.Gold))
+			say(r.Line, fmt.Sprintf("the gold answer of item %s, %s (--any-gold where only its wording differs: a file of other questions must not be judged by these)", it.ID, table.Quote(it.Answer)), table.Quote(*r.Gold))
 			continue
 		}
 		k := results.Key{Study: t.Study, Model: t.Model, Item: it.ID, Arm: cmp.Or(r.Arm, t.Arm), Condition: cmp.Or(r.Condition, t.Condition, perturb.Baseline().Name)}
@@ -139,7 +139,7 @@ func example(set *dataset.Dataset, byPlace bool) string {
 	case byPlace:
 		return "0 to " + strconv.Itoa(len(set.Items)-1)
 	}
-	return strict.Quote(set.Items[0].ID)
+	return table.Quote(set.Items[0].ID)
 }
 
 // meant says whether a gold answer of a file is the item's: the same text, or the label

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/harness/dataset/library"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // Columns of a CSV file of one's own.
@@ -23,20 +22,20 @@ type Columns struct{ ID, Answer string }
 
 // Read reads a file of one of Formats, whose bytes are b; cols are for FormatCSV alone.
 // All that is wrong is a Problem.
-func Read(format, path string, b []byte, cols Columns) ([]Row, []strict.Problem) {
+func Read(format, path string, b []byte, cols Columns) ([]Row, []table.Problem) {
 	switch format {
 	case FormatVLMEvalKit:
 		return readVLMEvalKit(path, b)
 	case FormatLMMSEval:
 		return readLMMSEval(path, b)
 	case FormatCSV:
-		t, bad := table(path, b, ',', cols.ID, cols.Answer)
+		t, bad := importTable(path, b, ',', cols.ID, cols.Answer)
 		if len(bad) > 0 {
 			return nil, bad
 		}
 		return ownRows(t, cols)
 	}
-	return nil, []strict.Problem{{File: path, Want: "one of the formats " + strings.Join(Formats(), ", "), Got: strict.Quote(format)}}
+	return nil, []table.Problem{{File: path, Want: "one of the formats " + strings.Join(Formats(), ", "), Got: table.Quote(format)}}
 }
 
 // sheet is rows of named columns.
@@ -57,14 +56,14 @@ func (t sheet) cell(i int, column string) string {
 	return t.rows[i][c]
 }
 
-// table reads separated values with a header that has the columns needed.
-func table(path string, b []byte, comma rune, needed ...string) (sheet, []strict.Problem) {
+// importTable reads separated values with a header that has the columns needed.
+func importTable(path string, b []byte, comma rune, needed ...string) (sheet, []table.Problem) {
 	t := sheet{file: path, at: map[string]int{}}
-	var bad []strict.Problem
+	var bad []table.Problem
 	say := func(line int, column, want, got string) {
-		bad = append(bad, strict.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
+		bad = append(bad, table.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
 	}
-	b = bytes.TrimPrefix(b, []byte(strict.BOM))
+	b = bytes.TrimPrefix(b, []byte(table.BOM))
 	if at := invalid(b); at >= 0 {
 		say(1+bytes.Count(b[:at], []byte("\n")), "", "text in UTF-8", fmt.Sprintf("the byte %#x", b[at]))
 		return t, bad
@@ -91,13 +90,13 @@ func table(path string, b []byte, comma rune, needed ...string) (sheet, []strict
 		if len(t.at) == 0 {
 			for i, name := range cells {
 				if _, twice := t.at[name]; twice {
-					say(line, strict.Quote(name), "each column once", "it again")
+					say(line, table.Quote(name), "each column once", "it again")
 				}
 				t.at[name] = i
 			}
 			for _, name := range needed {
 				if !t.has(name) {
-					say(line, "", "a column "+strict.Quote(name), "the columns "+strings.Join(cells, ", "))
+					say(line, "", "a column "+table.Quote(name), "the columns "+strings.Join(cells, ", "))
 				}
 			}
 			if len(bad) > 0 {
@@ -134,16 +133,16 @@ func whole(id string) string {
 	return id
 }
 
-func readVLMEvalKit(path string, b []byte) ([]Row, []strict.Problem) {
+func readVLMEvalKit(path string, b []byte) ([]Row, []table.Problem) {
 	var t sheet
-	var bad []strict.Problem
+	var bad []table.Problem
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".tsv":
-		t, bad = table(path, b, '\t', "index", "prediction")
+		t, bad = importTable(path, b, '\t', "index", "prediction")
 	case ".xlsx":
 		t, bad = book(path, "index", "prediction")
 	default:
-		bad = []strict.Problem{{File: path, Want: "a file that ends in .xlsx or .tsv, as VLMEvalKit writes it", Got: strict.Quote(ext)}}
+		bad = []table.Problem{{File: path, Want: "a file that ends in .xlsx or .tsv, as VLMEvalKit writes it", Got: table.Quote(ext)}}
 	}
 	if len(bad) > 0 {
 		return nil, bad
@@ -152,7 +151,7 @@ func readVLMEvalKit(path string, b []byte) ([]Row, []strict.Problem) {
 	for i := range t.rows {
 		r := Row{Line: t.line[i], ID: whole(t.cell(i, "index")), Reasoning: t.cell(i, "thinking")}
 		if r.ID == "" {
-			bad = append(bad, strict.Problem{File: path, Row: r.Line, Column: "index", Want: "the index of a question", Got: "none"})
+			bad = append(bad, table.Problem{File: path, Row: r.Line, Column: "index", Want: "the index of a question", Got: "none"})
 			continue
 		}
 		if gold := t.cell(i, "answer"); gold != "" {
@@ -165,10 +164,10 @@ func readVLMEvalKit(path string, b []byte) ([]Row, []strict.Problem) {
 }
 
 // book is the first sheet of a workbook that has the columns.
-func book(path string, needed ...string) (sheet, []strict.Problem) {
-	sheets, err := library.Sheets(path)
+func book(path string, needed ...string) (sheet, []table.Problem) {
+	sheets, err := table.Sheets(path)
 	if err != nil {
-		return sheet{}, []strict.Problem{{File: path, Want: "a workbook", Got: err.Error()}}
+		return sheet{}, []table.Problem{{File: path, Want: "a workbook", Got: err.Error()}}
 	}
 	for _, s := range sheets {
 		if !s.Has(needed...) {
@@ -191,20 +190,20 @@ func book(path string, needed ...string) (sheet, []strict.Problem) {
 		}
 		return t, nil
 	}
-	return sheet{}, []strict.Problem{{File: path, Want: "a sheet with the columns " + strings.Join(needed, ", "), Got: "none"}}
+	return sheet{}, []table.Problem{{File: path, Want: "a sheet with the columns " + strings.Join(needed, ", "), Got: "none"}}
 }
 
-func ownRows(t sheet, cols Columns) (rows []Row, bad []strict.Problem) {
+func ownRows(t sheet, cols Columns) (rows []Row, bad []table.Problem) {
 	for i := range t.rows {
 		r := Row{Line: t.line[i], ID: whole(t.cell(i, cols.ID)), Arm: t.cell(i, "arm"), Condition: t.cell(i, "condition"), Reasoning: t.cell(i, "reasoning")}
 		if r.ID == "" {
-			bad = append(bad, strict.Problem{File: t.file, Row: r.Line, Column: cols.ID, Want: "an item", Got: "none"})
+			bad = append(bad, table.Problem{File: t.file, Row: r.Line, Column: cols.ID, Want: "an item", Got: "none"})
 			continue
 		}
 		if s := t.cell(i, "repeat"); s != "" {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < 0 {
-				bad = append(bad, strict.Problem{File: t.file, Row: r.Line, Column: "repeat", Want: "a number from 0", Got: strict.Quote(s)})
+				bad = append(bad, table.Problem{File: t.file, Row: r.Line, Column: "repeat", Want: "a number from 0", Got: table.Quote(s)})
 				continue
 			}
 			r.Repeat = &n
@@ -220,7 +219,7 @@ func ownRows(t sheet, cols Columns) (rows []Row, bad []strict.Problem) {
 	return rows, bad
 }
 
-func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
+func readLMMSEval(path string, b []byte) (rows []Row, bad []table.Problem) {
 	line := 0
 	for text := range bytes.Lines(b) {
 		line++
@@ -228,11 +227,11 @@ func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
 			continue
 		}
 		say := func(column, want, got string) {
-			bad = append(bad, strict.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
+			bad = append(bad, table.Problem{File: path, Row: line, Column: column, Want: want, Got: got})
 		}
-		v, issues := strict.ParseJSON(text)
+		v, issues := table.ParseJSON(text)
 		if len(issues) > 0 { // Python writes NaN for a metric that has no number
-			v, issues = strict.ParseJSON(numbered(text))
+			v, issues = table.ParseJSON(numbered(text))
 		}
 		for _, x := range issues {
 			say(x.Path, x.Want, x.Got)
@@ -242,12 +241,12 @@ func readLMMSEval(path string, b []byte) (rows []Row, bad []strict.Problem) {
 		}
 		o, ok := v.(map[string]any)
 		if !ok {
-			say("$", "an object", strict.Kind(v))
+			say("$", "an object", table.Kind(v))
 			continue
 		}
 		id, _ := o["doc_id"].(json.Number)
 		if n, err := strconv.Atoi(id.String()); err != nil || n < 0 {
-			say("$.doc_id", "the place of a question in its data set, from 0", strict.Kind(o["doc_id"]))
+			say("$.doc_id", "the place of a question in its data set, from 0", table.Kind(o["doc_id"]))
 			continue
 		}
 		r := Row{Line: line, ID: id.String()}

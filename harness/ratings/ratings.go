@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/results"
 )
 
@@ -63,7 +63,7 @@ func (a Axis) words() string {
 // with it. A file without a column for the rater is one rater's, by its name.
 func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
 	r := reader{file: file, axes: axes, rater: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), first: map[string]int{}}
-	in := strict.Rows{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
+	in := table.JSONRows{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
 	in.Names = func(header []string) ([]string, bool) {
 		ok := in.Known(header, columns())
 		for _, need := range []string{"case", "axis", "score"} {
@@ -79,8 +79,8 @@ func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
 		r.bad(0, "", "a rating", "none")
 	}
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b strict.Problem) int { return a.Row - b.Row })
-		return nil, strict.Listed(r.problems)
+		slices.SortStableFunc(r.problems, func(a, b table.Problem) int { return a.Row - b.Row })
+		return nil, table.Listed(r.problems)
 	}
 	return r.out, nil
 }
@@ -90,11 +90,11 @@ type reader struct {
 	axes        []Axis
 	first       map[string]int // of out, by what may stand once
 	out         []Rating
-	problems    []strict.Problem
+	problems    []table.Problem
 }
 
 func (r *reader) bad(line int, column, want, got string) {
-	r.problems = append(r.problems, strict.Problem{File: r.file, Row: line, Column: column, Want: want, Got: got})
+	r.problems = append(r.problems, table.Problem{File: r.file, Row: line, Column: column, Want: want, Got: got})
 }
 
 func columns() []string {
@@ -109,7 +109,7 @@ func (r *reader) row(line int, values map[string]string) {
 	}
 	ok := true
 	if len(x.Case) < CaseDigits || len(x.Case) > 64 || strings.Trim(x.Case, "0123456789abcdef") != "" {
-		r.bad(line, "case", fmt.Sprintf("a case: its hex digits, at least the first %d (assay rate sample and assay judge --cases list them)", CaseDigits), strict.Quote(values["case"]))
+		r.bad(line, "case", fmt.Sprintf("a case: its hex digits, at least the first %d (assay rate sample and assay judge --cases list them)", CaseDigits), table.Quote(values["case"]))
 		ok = false
 	}
 	for _, name := range []string{"seconds", "position", "repeat"} {
@@ -119,7 +119,7 @@ func (r *reader) row(line int, values map[string]string) {
 		}
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) || name != "seconds" && n != math.Trunc(n) {
-			r.bad(line, name, "a number, 0 or more", strict.Quote(v))
+			r.bad(line, name, "a number, 0 or more", table.Quote(v))
 			ok = false
 		} else if name == "repeat" {
 			x.Repeat = int(n)
@@ -128,7 +128,7 @@ func (r *reader) row(line int, values map[string]string) {
 	if v := values["score"]; v != "" {
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
-			r.bad(line, "score", "a number, or nothing where the rater could not judge", strict.Quote(v))
+			r.bad(line, "score", "a number, or nothing where the rater could not judge", table.Quote(v))
 			return
 		}
 		x.Score = &n
@@ -148,7 +148,7 @@ func (r *reader) add(x Rating, column string) {
 				names = append(names, a.Name)
 			}
 		}
-		r.bad(x.Line, "axis", "one of "+strings.Join(names, ", "), strict.Quote(x.Axis))
+		r.bad(x.Line, "axis", "one of "+strings.Join(names, ", "), table.Quote(x.Axis))
 		return
 	}
 	if a := r.axes[i]; x.Score != nil && !a.takes(*x.Score) {
@@ -197,7 +197,7 @@ func (r *reader) object(line int, obj map[string]any) {
 		case json.Number:
 			values[key] = x.String()
 		default:
-			r.bad(line, "$."+key, "a text or a number", strict.Kind(x))
+			r.bad(line, "$."+key, "a text or a number", table.Kind(x))
 			ok = false
 		}
 	}
@@ -227,12 +227,12 @@ func (r *reader) study(line int, obj map[string]any) {
 		case json.Number:
 			n, err := v.Float64()
 			if err != nil {
-				r.bad(line, "$."+key, "a number", strict.Quote(v.String()))
+				r.bad(line, "$."+key, "a number", table.Quote(v.String()))
 				continue
 			}
 			r.add(Rating{Text: TextOf(text), Rater: r.rater, Axis: a.Name, Score: &n, Model: model, Condition: condition, File: r.file, Line: line}, "$."+key)
 		default:
-			r.bad(line, "$."+key, "a number", strict.Kind(v))
+			r.bad(line, "$."+key, "a number", table.Kind(v))
 		}
 	}
 	if !asked {

@@ -20,7 +20,7 @@ import (
 	"text/template"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 	"assay/harness/preview"
 	"assay/harness/render"
 	"assay/harness/studies"
@@ -220,7 +220,7 @@ func subject() (preview.Subject, error) {
 
 // several draws what a condition of cases of several images shows.
 func several(c *condition, add func(string, image.Image) string) error {
-	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: 1, Images: 3, Size: drawn}, formats.Library{})
+	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: 1, Images: 3, Size: drawn}, table.Library{})
 	if err != nil {
 		return err
 	}

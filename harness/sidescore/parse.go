@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/results"
 )
 
@@ -24,25 +24,25 @@ type Row struct {
 
 // Parse reads two columns of CSV with a header, or two keys of JSON lines: an id and a
 // number. All that is wrong is a Problem.
-func Parse(file string, b []byte, id, value string) (rows []Row, problems []strict.Problem) {
+func Parse(file string, b []byte, id, value string) (rows []Row, problems []table.Problem) {
 	bad := func(line int, column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
+		problems = append(problems, table.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
 	}
 	first := map[string]int{}
-	table(b, []string{id, value}, bad, func(line int, cell []string) {
+	sideTable(b, []string{id, value}, bad, func(line int, cell []string) {
 		r := Row{Line: line, ID: whole(cell[0])}
 		switch v := strings.ToLower(cell[1]); {
 		case r.ID == "":
 			bad(line, id, "an id", "none")
 			return
 		case first[r.ID] > 0:
-			bad(line, id, "each id once", fmt.Sprintf("%s again (first on line %d)", strict.Quote(r.ID), first[r.ID]))
+			bad(line, id, "each id once", fmt.Sprintf("%s again (first on line %d)", table.Quote(r.ID), first[r.ID]))
 			return
 		case v == "" || v == "null" || v == "nan" || v == "none":
 		default:
 			x, err := strconv.ParseFloat(v, 64)
 			if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-				bad(line, value, "a finite number, or nothing where there is none", strict.Quote(cell[1]))
+				bad(line, value, "a finite number, or nothing where there is none", table.Quote(cell[1]))
 				return
 			}
 			r.Value = &x
@@ -69,22 +69,22 @@ type Joined struct {
 
 // Join finds the case of each row by ids.csv; without it ids are cases, or their first
 // twelve digits or more. known are the cases that there are.
-func Join(file string, rows []Row, idsFile string, ids []byte, known []results.Digest) (list []Joined, problems []strict.Problem) {
+func Join(file string, rows []Row, idsFile string, ids []byte, known []results.Digest) (list []Joined, problems []table.Problem) {
 	of, there := map[string]results.Digest{}, map[results.Digest]bool{}
 	for _, d := range known {
 		there[d] = true
 	}
 	if idsFile != "" {
 		seen := map[string]bool{}
-		table(ids, []string{"study_id", "case"}, func(line int, column, want, got string) {
-			problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: column, Want: want, Got: got})
+		sideTable(ids, []string{"study_id", "case"}, func(line int, column, want, got string) {
+			problems = append(problems, table.Problem{File: idsFile, Row: line, Column: column, Want: want, Got: got})
 		}, func(line int, cell []string) {
 			if !there[results.Digest(cell[1])] {
-				problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: "case", Want: "a case of an answer of this store (assay export reports writes the file)", Got: strict.Quote(cell[1])})
+				problems = append(problems, table.Problem{File: idsFile, Row: line, Column: "case", Want: "a case of an answer of this store (assay export reports writes the file)", Got: table.Quote(cell[1])})
 				return
 			}
 			if seen[cell[0]] {
-				problems = append(problems, strict.Problem{File: idsFile, Row: line, Column: "study_id", Want: "each id once", Got: strict.Quote(cell[0]) + " again"})
+				problems = append(problems, table.Problem{File: idsFile, Row: line, Column: "study_id", Want: "each id once", Got: table.Quote(cell[0]) + " again"})
 			}
 			seen[cell[0]], of[cell[0]] = true, results.Digest(cell[1])
 		})
@@ -107,7 +107,7 @@ func Join(file string, rows []Row, idsFile string, ids []byte, known []results.D
 			if idsFile == "" {
 				want = "a case of an answer of this store, or --ids with the file that assay export reports wrote"
 			}
-			problems = append(problems, strict.Problem{File: file, Row: r.Line, Want: want, Got: strict.Quote(r.ID)})
+			problems = append(problems, table.Problem{File: file, Row: r.Line, Want: want, Got: table.Quote(r.ID)})
 			continue
 		}
 		list = append(list, Joined{d, r.Value})
@@ -115,8 +115,8 @@ func Join(file string, rows []Row, idsFile string, ids []byte, known []results.D
 	return list, problems
 }
 
-// table gives the cells of some columns of CSV with a header, or of JSON lines.
-func table(b []byte, columns []string, bad func(line int, column, want, got string), do func(line int, cell []string)) {
+// sideTable gives the cells of some columns of CSV with a header, or of JSON lines.
+func sideTable(b []byte, columns []string, bad func(line int, column, want, got string), do func(line int, cell []string)) {
 	row := func(line int, values map[string]string) {
 		var cells []string
 		for _, name := range columns {
@@ -138,7 +138,7 @@ func table(b []byte, columns []string, bad func(line int, column, want, got stri
 			case json.Number:
 				values[name] = x.String()
 			default:
-				bad(line, "$."+name, "a text or a number", strict.Kind(x))
+				bad(line, "$."+name, "a text or a number", table.Kind(x))
 				return
 			}
 		}
@@ -155,7 +155,7 @@ func table(b []byte, columns []string, bad func(line int, column, want, got stri
 		return header, ok
 	}
 	// Tools of Python write NaN where there is no number.
-	strict.Rows{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
+	table.JSONRows{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
 }
 
 // notNumbers makes null of what Python's JSON writes where there is no number.

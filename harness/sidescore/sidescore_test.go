@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/results"
 )
 
-func problemsOf(list []strict.Problem) string {
+func problemsOf(list []table.Problem) string {
 	var out []string
 	for _, p := range list {
 		out = append(out, p.Error())

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"assay/harness/config"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/managed"
 	"assay/results"
@@ -292,5 +292,5 @@ func WarnLeft(c *cli.Context, store string) {
 
 // Assemble is experiment.Assemble with all that reads data sets.
 func Assemble(cfg *config.Config) (*experiment.Bench, error) {
-	return experiment.Assemble(cfg, library.New())
+	return experiment.Assemble(cfg, table.New())
 }

@@ -11,9 +11,9 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/curation"
 	"assay/harness/dataset"
-	"assay/harness/dataset/library"
 	"assay/harness/dataset/questions"
 	"assay/harness/dataset/summary"
+	"assay/harness/dataset/table"
 	"assay/harness/dataset/tables"
 	"assay/results"
 	"assay/results/report"
@@ -56,7 +56,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("dataset check: --column: %w", err)
 				}
 				if kind == "" {
-					if kind, err = dataset.SniffMapped(path, columns, library.New()); err != nil {
+					if kind, err = dataset.SniffMapped(path, columns, table.New()); err != nil {
 						return command.Usage("%w", err)
 					}
 				}
@@ -64,7 +64,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, library.New())
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, table.New())
 				if err != nil {
 					return command.Usage("%w", err)
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/hosts"
 	"assay/harness/plan"
@@ -95,7 +95,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	}
 	rows, problems := predictions.Read(as, file, content, predictions.Columns{ID: c.String("id"), Answer: c.String("answer")})
 	if len(problems) > 0 {
-		return command.Usage("%w", strict.Listed(problems))
+		return command.Usage("%w", table.Listed(problems))
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
@@ -103,7 +103,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	}
 	j, problems := predictions.Join(file, rows, t, p, b.Sets[name])
 	if len(problems) > 0 {
-		return command.Usage("%w", strict.Listed(problems))
+		return command.Usage("%w", table.Listed(problems))
 	}
 	if len(j.Trials) == 0 {
 		return command.Usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/score"
@@ -197,10 +197,10 @@ func (s streams) store(c *cli.Context, side *sidescore.Store, known []results.Di
 	rows, problems := sidescore.Parse(path, content, c.String("id"), column)
 	joined, more := sidescore.Join(path, rows, c.String("ids"), ids, known)
 	if problems = append(problems, more...); len(problems) == 0 && len(joined) == 0 {
-		problems = append(problems, strict.Problem{File: path, Want: "a row", Got: "none"})
+		problems = append(problems, table.Problem{File: path, Want: "a row", Got: "none"})
 	}
 	if len(problems) > 0 {
-		return command.Usage("import scores: nothing was stored:\n%w", strict.Listed(problems))
+		return command.Usage("import scores: nothing was stored:\n%w", table.Listed(problems))
 	}
 	m := sidescore.Metric{Name: c.String("metric"), Tool: c.String("tool"), Version: c.String("tool-version"), Higher: c.String("direction") == "higher",
 		File: filepath.Base(path), Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content)))}

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -105,7 +105,7 @@ func Parse(v any) (Sides, bool) {
 			return nil, true
 		}
 		if s[0] == '[' || s[0] == '{' {
-			v, issues := strict.ParseJSON([]byte(s))
+			v, issues := table.ParseJSON([]byte(s))
 			if len(issues) > 0 {
 				return nil, false
 			}

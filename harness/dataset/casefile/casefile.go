@@ -16,8 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // MaxImages is the most images of a case.
@@ -52,43 +51,43 @@ type Image struct {
 	Column                         string // "image_01", where it stands
 	ID, Path                       string
 	Caption, Modality, Submodality string
-	Embedded                       *formats.Picture // nil: a file
+	Embedded                       *table.Picture // nil: a file
 }
 
 // row is a row as texts by column, null and absent alike "".
 type row struct {
 	number   int
 	text     func(column string) string
-	embedded func(column string) *formats.Picture // nil: none
-	cluster  string                               // see JSONL
-	none     func() string                        // what is said where there is nothing of cluster
+	embedded func(column string) *table.Picture // nil: none
+	cluster  string                             // see JSONL
+	none     func() string                      // what is said where there is nothing of cluster
 	record   Record
 	bad      func(column, want, got string)
 }
 
 // JSONL reads the lines of a file, each with what it has under the key cluster; "": none.
-func JSONL(file string, in io.Reader, cluster string) (records []Record, problems []strict.Problem, err error) {
-	problems, err = strict.EachLine(file, in, maxLine, func(number int, line []byte, bad func(column, want, got string)) {
+func JSONL(file string, in io.Reader, cluster string) (records []Record, problems []table.Problem, err error) {
+	problems, err = table.EachLine(file, in, maxLine, func(number int, line []byte, bad func(column, want, got string)) {
 		n := 0
 		note := func(column, want, got string) { n++; bad(column, want, got) }
-		v, issues := strict.ParseJSON(line)
+		v, issues := table.ParseJSON(line)
 		for _, i := range issues {
 			note(i.Path, i.Want, i.Got)
 		}
 		object, ok := v.(map[string]any)
 		if len(issues) == 0 && !ok {
-			note("$", "a JSON object", strict.Kind(v))
+			note("$", "a JSON object", table.Kind(v))
 		}
 		if n > 0 {
 			return
 		}
-		r := row{number: number, none: func() string { return strict.Keys(object, cluster) }, bad: note, cluster: cluster, text: func(column string) string {
-			text, _ := strict.Plain(at(object, column))
+		r := row{number: number, none: func() string { return table.Keys(object, cluster) }, bad: note, cluster: cluster, text: func(column string) string {
+			text, _ := table.Plain(at(object, column))
 			return text
 		}}
 		for _, column := range readable(object, cluster) {
-			if _, ok := strict.Plain(at(object, column)); !ok {
-				note(column, "a text, a number, true, false or null", strict.Kind(at(object, column)))
+			if _, ok := table.Plain(at(object, column)); !ok {
+				note(column, "a text, a number, true, false or null", table.Kind(at(object, column)))
 			}
 		}
 		if r.read(); n == 0 {
@@ -146,15 +145,15 @@ func labels() []string { return []string{"A", "B", "C", "D", "E"} }
 
 // Parquet reads the rows of a file, each with what it has in the column cluster ("": none),
 // and looks at embedded images one after another.
-func Parquet(lib formats.Library, file, cluster string) (records []Record, problems []strict.Problem, err error) {
+func Parquet(lib table.Library, file, cluster string) (records []Record, problems []table.Problem, err error) {
 	leaves, err := lib.Leaves(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	if cluster != "" && !slices.Contains(leaves, cluster) {
-		return nil, []strict.Problem{{File: file, Want: "the column " + cluster + " (cluster: " + cluster + ")", Got: strict.Columns(leaves, cluster)}}, nil
+		return nil, []table.Problem{{File: file, Want: "the column " + cluster + " (cluster: " + cluster + ")", Got: table.JSONColumns(leaves, cluster)}}, nil
 	}
-	want := formats.Columns{}
+	want := table.Columns{}
 	for _, name := range leaves {
 		if name == cluster || slices.Contains(Columns(MaxImages), name) {
 			want.Any = append(want.Any, name)
@@ -170,11 +169,11 @@ func Parquet(lib formats.Library, file, cluster string) (records []Record, probl
 	if !slices.Contains(want.Any, Marker) {
 		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, Marker)
 	}
-	lists, err := lib.Rows(file, want, func(s formats.Row) {
+	lists, err := lib.Rows(file, want, func(s table.Row) {
 		n := 0
 		r := row{number: s.Number, cluster: cluster, none: func() string { return "none" }, bad: func(column, want, got string) {
 			n++
-			problems = append(problems, strict.Problem{File: file, Row: s.Number, Column: column, Want: want, Got: got})
+			problems = append(problems, table.Problem{File: file, Row: s.Number, Column: column, Want: want, Got: got})
 		}}
 		r.text = func(column string) string {
 			if i := slices.Index(want.Any, column); i >= 0 {
@@ -182,9 +181,9 @@ func Parquet(lib formats.Library, file, cluster string) (records []Record, probl
 			}
 			return ""
 		}
-		r.embedded = func(column string) *formats.Picture {
+		r.embedded = func(column string) *table.Picture {
 			i := slices.IndexFunc(want.Images, func(name string) bool { return name == column || name == column+".bytes" })
-			if i < 0 || s.Images[i].Bad == formats.None {
+			if i < 0 || s.Images[i].Bad == table.None {
 				return nil
 			}
 			return &s.Images[i]
@@ -194,7 +193,7 @@ func Parquet(lib formats.Library, file, cluster string) (records []Record, probl
 		}
 	})
 	for _, column := range lists {
-		problems = append(problems, strict.Problem{File: file, Column: column, Want: "a column of single values", Got: "another kind"})
+		problems = append(problems, table.Problem{File: file, Column: column, Want: "a column of single values", Got: "another kind"})
 	}
 	return records, problems, err
 }
@@ -207,7 +206,7 @@ func (r *row) read() {
 		v := strings.TrimSpace(r.text(column))
 		switch {
 		case !utf8.ValidString(v):
-			r.bad(column, "UTF-8 text", strict.Quote(v))
+			r.bad(column, "UTF-8 text", table.Quote(v))
 		case v == "" && needed:
 			r.bad(column, "a text", "none")
 		}
@@ -219,7 +218,7 @@ func (r *row) read() {
 	c.Longitudinal, c.Rare, c.Timepoints = r.flag("is_longitudinal"), r.flag("rare_disease"), r.whole("timepoint_count")
 	if r.cluster != "" {
 		if c.Cluster = strings.TrimSpace(r.text(r.cluster)); c.Cluster == "" {
-			r.bad(r.cluster, strict.Together(r.cluster), r.none())
+			r.bad(r.cluster, table.Together(r.cluster), r.none())
 		}
 	}
 	r.options()
@@ -241,21 +240,21 @@ var folder = regexp.MustCompile(`(?:^|[/\\])(case[0-9]+)[/\\]`)
 func (r *row) options() {
 	given := map[string]string{}
 	if s := strings.TrimSpace(r.text("options")); s != "" {
-		v, issues := strict.ParseJSON([]byte(s))
+		v, issues := table.ParseJSON([]byte(s))
 		for _, i := range issues {
 			r.bad("options", i.Want, i.Got)
 		}
 		object, ok := v.(map[string]any)
 		if !ok {
 			if len(issues) == 0 {
-				r.bad("options", "an object of A to E, or its JSON", strict.Kind(v))
+				r.bad("options", "an object of A to E, or its JSON", table.Kind(v))
 			}
 			return
 		}
 		for key, v := range object {
 			text, ok := v.(string)
 			if !ok || !slices.Contains(labels(), key) && text != "" {
-				r.bad("options."+key, "a text under each of A to E", strict.Kind(v))
+				r.bad("options."+key, "a text under each of A to E", table.Kind(v))
 			}
 			given[key] = text
 		}
@@ -270,7 +269,7 @@ func (r *row) options() {
 		case text == "" || !utf8.ValidString(text):
 			r.bad("options."+l, "a text", quoted(text))
 		case slices.ContainsFunc(r.record.Options, func(o string) bool { return strings.EqualFold(o, text) }):
-			r.bad("options."+l, "five different options", strict.Quote(text)+" again")
+			r.bad("options."+l, "five different options", table.Quote(text)+" again")
 		}
 		r.record.Options = append(r.record.Options[:i], text)
 	}
@@ -280,7 +279,7 @@ func quoted(s string) string {
 	if s == "" {
 		return "none"
 	}
-	return strict.Quote(s)
+	return table.Quote(s)
 }
 
 // answer is a label; the text, where there is one, has to be that of its option.
@@ -293,7 +292,7 @@ func (r *row) answer() {
 	}
 	r.record.Answer = label
 	if said := strings.TrimSpace(r.text("correct_answer_text")); said != "" && i < len(r.record.Options) && !strings.EqualFold(said, r.record.Options[i]) {
-		r.bad("correct_answer_text", "the text of option "+label+", "+strict.Quote(r.record.Options[i]), strict.Quote(said))
+		r.bad("correct_answer_text", "the text of option "+label+", "+table.Quote(r.record.Options[i]), table.Quote(said))
 	}
 }
 
@@ -313,7 +312,7 @@ func (r *row) images() {
 		}
 		for _, text := range []string{im.ID, im.Path, im.Caption, im.Modality, im.Submodality} {
 			if !utf8.ValidString(text) {
-				r.bad(column, "UTF-8 text", strict.Quote(text))
+				r.bad(column, "UTF-8 text", table.Quote(text))
 			}
 		}
 		all[n], last = &im, n
@@ -347,7 +346,7 @@ func (r *row) flag(column string) *bool {
 	}
 	v, ok := flagOf(text)
 	if !ok {
-		r.bad(column, "true or false", strict.Quote(text))
+		r.bad(column, "true or false", table.Quote(text))
 		return nil
 	}
 	return &v
@@ -371,7 +370,7 @@ func (r *row) whole(column string) *int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		r.bad(column, "a whole number from 0 on", strict.Quote(text))
+		r.bad(column, "a whole number from 0 on", table.Quote(text))
 		return nil
 	}
 	return &n

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // Rating is what one expert said of the steps of an explanation.
@@ -41,7 +41,7 @@ var stepColumn = regexp.MustCompile(`^(step|human_factual|human_critical|human_e
 // Ratings reads a CSV file with the columns title, clinical_history and, for each step N,
 // stepN, human_factualN, human_criticalN, human_error_typesN; rater is one more that it
 // may have. The error is for what makes all of it unreadable.
-func Ratings(file string, in io.Reader) (ratings []Rating, problems []strict.Problem, err error) {
+func Ratings(file string, in io.Reader) (ratings []Rating, problems []table.Problem, err error) {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord = -1
 	head, err := r.Read()
@@ -51,9 +51,9 @@ func Ratings(file string, in io.Reader) (ratings []Rating, problems []strict.Pro
 	at := map[string]int{}
 	last := 0
 	for i, name := range head {
-		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, strict.BOM)))
+		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, table.BOM)))
 		if _, twice := at[name]; twice {
-			return nil, nil, fmt.Errorf("%s: two columns are called %s: rename one", file, strict.Quote(name))
+			return nil, nil, fmt.Errorf("%s: two columns are called %s: rename one", file, table.Quote(name))
 		}
 		at[name] = i
 		if m := stepColumn.FindStringSubmatch(name); m != nil {
@@ -78,7 +78,7 @@ func Ratings(file string, in io.Reader) (ratings []Rating, problems []strict.Pro
 		n := 0
 		bad := func(column, want, got string) {
 			n++
-			problems = append(problems, strict.Problem{File: file, Row: number, Column: column, Want: want, Got: got})
+			problems = append(problems, table.Problem{File: file, Row: number, Column: column, Want: want, Got: got})
 		}
 		if len(fields) != len(head) {
 			bad("", fmt.Sprintf("%d fields, as in the header", len(head)), strconv.Itoa(len(fields)))
@@ -100,7 +100,7 @@ func Ratings(file string, in io.Reader) (ratings []Rating, problems []strict.Pro
 				}
 				i := slices.IndexFunc(ErrorTypes(), func(t string) bool { return strings.EqualFold(t, word) })
 				if i < 0 {
-					bad("human_error_types"+step, "some of "+strings.Join(ErrorTypes(), ", "), strict.Quote(word))
+					bad("human_error_types"+step, "some of "+strings.Join(ErrorTypes(), ", "), table.Quote(word))
 					continue
 				}
 				s.Types = append(s.Types, ErrorTypes()[i])
@@ -133,7 +133,7 @@ func said(cell func(string) string, column string, bad func(column, want, got st
 	}
 	v, ok := flagOf(text)
 	if !ok {
-		bad(column, "true, false or nothing", strict.Quote(text))
+		bad(column, "true, false or nothing", table.Quote(text))
 		return nil
 	}
 	return &v

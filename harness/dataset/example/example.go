@@ -17,7 +17,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 )
 
 // question is a row of an example.
@@ -102,7 +102,7 @@ func write(dir, name string, data []byte) error {
 
 // asked are about drawn films: two of each sort of answer.
 func asked() ([]question, error) {
-	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "example", Items: 24, Size: 256, Seed: 1}, formats.Library{})
+	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "example", Items: 24, Size: 256, Seed: 1}, table.Library{})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 )
 
 // TestExamplesAreReadAlike: every example is sniffed, has nothing wrong with it, and
@@ -20,11 +20,11 @@ func TestExamplesAreReadAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sniffed, err := dataset.Sniff(path, library.New())
+		sniffed, err := dataset.Sniff(path, table.New())
 		if err != nil || sniffed != kind {
 			t.Errorf("%s is sniffed as %q, %v", kind, sniffed, err)
 		}
-		d, err := dataset.Open(dataset.Source{Kind: kind, Name: "x", Path: path}, library.New())
+		d, err := dataset.Open(dataset.Source{Kind: kind, Name: "x", Path: path}, table.New())
 		if err != nil || len(d.Problems) > 0 || len(d.Items) != 6 {
 			t.Fatalf("%s: %v, %+v", kind, err, d)
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // StepKind is the category of a reasoning step (M3CoTBench).
@@ -57,7 +57,7 @@ func Paths(text string) ([][]Step, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	v, issues := strict.ParseJSON([]byte(text))
+	v, issues := table.ParseJSON([]byte(text))
 	if len(issues) > 0 {
 		return nil, fmt.Errorf("%s: expected %s, found %s", issues[0].Path, issues[0].Want, issues[0].Got)
 	}
@@ -66,7 +66,7 @@ func Paths(text string) ([][]Step, error) {
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("expected an object of solutions, found %s", strict.Kind(v))
+		return nil, fmt.Errorf("expected an object of solutions, found %s", table.Kind(v))
 	}
 	byNumber := map[int]any{}
 	var numbers []int
@@ -74,7 +74,7 @@ func Paths(text string) ([][]Step, error) {
 		digits, ok := strings.CutPrefix(key, "solution")
 		n, err := strconv.Atoi(digits)
 		if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
-			return nil, fmt.Errorf("expected keys solution1, solution2, ..., found %s", strict.Quote(key))
+			return nil, fmt.Errorf("expected keys solution1, solution2, ..., found %s", table.Quote(key))
 		}
 		byNumber[n] = val
 		numbers = append(numbers, n)
@@ -101,7 +101,7 @@ func Paths(text string) ([][]Step, error) {
 		case []any:
 			steps, err = stepList(val)
 		default:
-			err = fmt.Errorf("expected a text, an object or a list, found %s", strict.Kind(val))
+			err = fmt.Errorf("expected a text, an object or a list, found %s", table.Kind(val))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("solution%d: %w", n, err)
@@ -127,7 +127,7 @@ func stepObject(obj map[string]any) ([]string, error) {
 	for key, val := range obj {
 		i := slices.Index(StepColumns(), key)
 		if i < 0 {
-			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(StepColumns(), ", "), strict.Quote(key))
+			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(StepColumns(), ", "), table.Quote(key))
 		}
 		var err error
 		if steps[i], err = stepText(val); err != nil {
@@ -158,5 +158,5 @@ func stepText(v any) (string, error) {
 	case string:
 		return s, nil
 	}
-	return "", fmt.Errorf("expected a text or null, found %s", strict.Kind(v))
+	return "", fmt.Errorf("expected a text or null, found %s", table.Kind(v))
 }

@@ -9,23 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 )
 
 // Workbooks are the two sheets of a folder; Types may be missing.
 type Workbooks struct {
-	Questions formats.Sheet
-	Types     *formats.Sheet
+	Questions table.Sheet
+	Types     *table.Sheet
 }
 
 // Find looks through every .xlsx of the folder for the sheet with the
 // questions and the one with the task labels, by their columns.
-func Find(lib formats.Library, dir string) (w Workbooks, err error) {
+func Find(lib table.Library, dir string) (w Workbooks, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return w, fmt.Errorf("read data set folder: %w", err)
 	}
-	var questions, types []formats.Sheet
+	var questions, types []table.Sheet
 	var broken []error
 	for _, e := range entries {
 		name := e.Name()
@@ -66,11 +66,11 @@ func Find(lib formats.Library, dir string) (w Workbooks, err error) {
 }
 
 // theOne picks the sheet in the file of the published name when there are several.
-func theOne(dir, what, published string, found []formats.Sheet) (formats.Sheet, error) {
+func theOne(dir, what, published string, found []table.Sheet) (table.Sheet, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	var named []formats.Sheet
+	var named []table.Sheet
 	var files []string
 	for _, s := range found {
 		files = append(files, s.File)
@@ -81,5 +81,5 @@ func theOne(dir, what, published string, found []formats.Sheet) (formats.Sheet, 
 	if len(named) == 1 {
 		return named[0], nil
 	}
-	return formats.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
+	return table.Sheet{}, fmt.Errorf("%s: %d sheets have the columns of the %s (%s): leave one, or call it %s", dir, len(found), what, strings.Join(files, ", "), published)
 }

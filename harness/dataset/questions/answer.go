@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/results/text"
 )
 
@@ -152,7 +152,7 @@ func (r *reader) offered(x row) (out []Option, wrong string) {
 	}
 	v := x.values[columns[0]]
 	if v.any == nil && v.list == nil && strings.HasPrefix(strings.TrimSpace(v.text), "{") {
-		v.any, _ = strict.ParseJSON([]byte(v.text))
+		v.any, _ = table.ParseJSON([]byte(v.text))
 	}
 	switch of := v.any.(type) {
 	case map[string]any:
@@ -176,7 +176,7 @@ func (r *reader) offered(x row) (out []Option, wrong string) {
 	if parts := strings.Split(s, "|"); len(parts) > 1 {
 		return labelled(parts)
 	}
-	return nil, strict.Quote(s)
+	return nil, table.Quote(s)
 }
 
 // LabelAt is the label of the option at a place, from 0: a letter or, where the first one is
@@ -214,7 +214,7 @@ func lettersOf(of map[string]any) (out []Option, wrong string) {
 		s, ok := of[label].(string)
 		if !ok || i > 25 {
 			b, _ := json.Marshal(of)
-			return nil, strict.Quote(string(b))
+			return nil, table.Quote(string(b))
 		}
 		out = append(out, Option{Label: label, Text: strings.TrimSpace(s)})
 	}
@@ -234,7 +234,7 @@ func listed(of []any) (out []Option, wrong string) {
 				first = label
 			}
 			if s, ok = o["text"].(string); !ok || given && label != LabelAt(first, i) {
-				return nil, fmt.Sprintf("%s at place %d", strict.Kind(x), i+1)
+				return nil, fmt.Sprintf("%s at place %d", table.Kind(x), i+1)
 			}
 		}
 		texts = append(texts, s)
@@ -294,7 +294,7 @@ func (r *reader) answered(x row, q *Question) {
 	q.Options = options
 	given, typeColumn := r.get(x, FieldType)
 	if q.Type = typeOf(given); given != "" && q.Type == "" {
-		r.bad(x.file, x.at, typeColumn, "single, multiple, bool, binary or short", strict.Quote(given))
+		r.bad(x.file, x.at, typeColumn, "single, multiple, bool, binary or short", table.Quote(given))
 		return
 	}
 	set := len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple)
@@ -316,7 +316,7 @@ func (r *reader) answered(x row, q *Question) {
 		want = r.read(q, value{text: said, list: all})
 	}
 	if want != "" {
-		r.bad(x.file, x.at, column, want, strict.Quote(said))
+		r.bad(x.file, x.at, column, want, table.Quote(said))
 		return
 	}
 	if given == "" {
@@ -411,7 +411,7 @@ func (r *reader) lettersAlone() {
 		r.Questions = slices.DeleteFunc(r.Questions, func(q Question) bool {
 			if q.letter {
 				r.types[text.Short]--
-				r.bad(q.File, q.Row, column, "options, of which this letter names one; where it is a text, a column with the type says short", strict.Quote(q.Answer))
+				r.bad(q.File, q.Row, column, "options, of which this letter names one; where it is a text, a column with the type says short", table.Quote(q.Answer))
 			}
 			return q.letter
 		})

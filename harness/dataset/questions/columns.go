@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"assay/harness/dataset/boxes"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // Fields that a mapping can name.
@@ -81,7 +81,7 @@ func (r *reader) resolve() bool {
 	used := map[string]bool{}
 	ok := true
 	missing := func(want, key string) {
-		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), strict.Columns(r.columns, want))
+		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), table.JSONColumns(r.columns, want))
 		ok = false
 	}
 	if c := r.of.Cluster; c != "" && !slices.Contains(r.columns, c) {

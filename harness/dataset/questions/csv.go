@@ -12,8 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // maxDelimited is the most that is read of a file of cells, in bytes: pictures may stand
@@ -22,7 +21,7 @@ const maxDelimited = 64 << 30
 
 // delimited reads a file of cells with a header.
 func (r *reader) delimited() error {
-	f, err := root.Open(r.of.Path, maxDelimited)
+	f, err := table.OpenRoot(r.of.Path, maxDelimited)
 	if err != nil {
 		return err
 	}
@@ -39,8 +38,8 @@ func (r *reader) delimited() error {
 		return fmt.Errorf("%s is UTF-16: save it as UTF-8", r.of.Path)
 	case bytes.Contains(head, []byte("\r")) && !bytes.Contains(head, []byte("\n")):
 		return fmt.Errorf("%s ends its lines with carriage returns alone: save it with line feeds", r.of.Path)
-	case bytes.HasPrefix(head, []byte(strict.BOM)):
-		from.start = int64(len(strict.BOM))
+	case bytes.HasPrefix(head, []byte(table.BOM)):
+		from.start = int64(len(table.BOM))
 	}
 	if r.of.Format == CSV {
 		from.comma = comma(head)
@@ -93,7 +92,7 @@ func (r *reader) parse(from *cells, f io.ReaderAt) error {
 			if r.mayRepeat(h) {
 				continue
 			}
-			return fmt.Errorf("read %s: two columns are called %s: rename one", from.path, strict.Quote(h))
+			return fmt.Errorf("read %s: two columns are called %s: rename one", from.path, table.Quote(h))
 		}
 		r.columns = append(r.columns, h)
 	}
@@ -120,7 +119,7 @@ func (r *reader) parse(from *cells, f io.ReaderAt) error {
 			continue
 		}
 		if i := slices.IndexFunc(record, func(cell string) bool { return !utf8.ValidString(cell) }); i >= 0 {
-			r.bad(from.path, line, header[i], "text in UTF-8", strict.Quote(record[i]))
+			r.bad(from.path, line, header[i], "text in UTF-8", table.Quote(record[i]))
 			continue
 		}
 		x := row{file: from.path, at: line, values: map[string]value{}}

@@ -4,8 +4,7 @@ import (
 	"io"
 	"slices"
 
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // maxText is the longest text of a cell, and the longest JSON line, in bytes.
@@ -13,7 +12,7 @@ const maxText = 4 << 20
 
 // jsonLines reads a file of one JSON object a line.
 func (r *reader) jsonLines() error {
-	f, err := root.Open(r.of.Path, root.MaxTable)
+	f, err := table.OpenRoot(r.of.Path, table.MaxTable)
 	if err != nil {
 		return err
 	}
@@ -22,8 +21,8 @@ func (r *reader) jsonLines() error {
 }
 
 func (r *reader) objects(in io.Reader) error {
-	problems, err := strict.EachLine(r.of.Path, in, maxText, func(at int, line []byte, bad func(column, want, got string)) {
-		v, issues := strict.ParseJSON(line)
+	problems, err := table.EachLine(r.of.Path, in, maxText, func(at int, line []byte, bad func(column, want, got string)) {
+		v, issues := table.ParseJSON(line)
 		for _, i := range issues {
 			bad(i.Path, i.Want, i.Got)
 		}
@@ -31,7 +30,7 @@ func (r *reader) objects(in io.Reader) error {
 		switch {
 		case len(issues) > 0:
 		case !ok:
-			bad("$", "an object", strict.Kind(v))
+			bad("$", "an object", table.Kind(v))
 		default:
 			r.object(at, object)
 		}

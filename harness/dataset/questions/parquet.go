@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/formats"
+	"assay/harness/dataset/table"
 )
 
 // shardName is how Hugging Face calls the files of a split.
@@ -40,7 +40,7 @@ func (r *reader) parquet() error {
 		}
 	}
 	for _, file := range files {
-		err := r.of.Library.Cells(file, names, images, func(number int, cells []formats.Cell) {
+		err := r.of.Library.Cells(file, names, images, func(number int, cells []table.Cell) {
 			x := row{file: file, at: number, values: map[string]value{}}
 			for i, c := range cells {
 				name := names[i]
@@ -48,7 +48,7 @@ func (r *reader) parquet() error {
 				case slices.Contains(images, name):
 					v := value{}
 					for _, p := range c.Images {
-						if p.Bad == formats.None {
+						if p.Bad == table.None {
 							continue
 						}
 						v.in = append(v.in, inside{load: p.Image.Load, sum: p.Image.Sum(), bad: p.Bad})

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -66,8 +65,8 @@ func decoded(s string) ([]byte, error) {
 
 // unreadable says what is wrong with a picture; "": nothing.
 func unreadable(b []byte) string {
-	if len(b) > root.MaxPicture {
-		return fmt.Sprintf("%d bytes, expected at most %d MB", len(b), root.MaxPicture>>20)
+	if len(b) > table.MaxPicture {
+		return fmt.Sprintf("%d bytes, expected at most %d MB", len(b), table.MaxPicture>>20)
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return err.Error()
@@ -118,9 +117,9 @@ func (r *reader) shown(x row, q *Question, others map[string]row) {
 		for _, p := range paths {
 			switch p = strings.TrimSpace(p); {
 			case strings.Contains(p, "://"):
-				r.bad(x.file, x.at, c, "a picture file: nothing is downloaded", strict.Quote(p))
+				r.bad(x.file, x.at, c, "a picture file: nothing is downloaded", table.Quote(p))
 			case p == "" || strings.ContainsRune(p, 0):
-				r.bad(x.file, x.at, c, "a picture file", strict.Quote(p))
+				r.bad(x.file, x.at, c, "a picture file", table.Quote(p))
 			default:
 				q.Pictures = append(q.Pictures, Picture{Column: c, Path: p})
 			}

@@ -21,8 +21,7 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset/boxes"
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/results/text"
 )
 
@@ -78,7 +77,7 @@ type Mapping map[string][]string
 // Table is what a file holds.
 type Table struct {
 	Questions []Question
-	Problems  []strict.Problem
+	Problems  []table.Problem
 	Guesses   []string // what nobody said, in words
 	Unused    []string // columns that nothing is read of
 }
@@ -88,9 +87,9 @@ type Source struct {
 	Format  string
 	Path    string // of a file; of Parquet a folder, too
 	Columns Mapping
-	Cluster string          // the column of what rows are drawn together by; "": none
-	Split   string          // of files or rows; "": see Read
-	Library formats.Library // reads Parquet files
+	Cluster string        // the column of what rows are drawn together by; "": none
+	Split   string        // of files or rows; "": see Read
+	Library table.Library // reads Parquet files
 }
 
 // value is what a row has in a column.
@@ -129,7 +128,7 @@ type reader struct {
 }
 
 func (r *reader) bad(file string, at int, column, want, got string) {
-	r.Problems = append(r.Problems, strict.Problem{File: file, Row: at, Column: column, Want: want, Got: got})
+	r.Problems = append(r.Problems, table.Problem{File: file, Row: at, Column: column, Want: want, Got: got})
 }
 
 func (r *reader) guess(format string, args ...any) {
@@ -165,8 +164,8 @@ func (r *reader) finish() Table {
 }
 
 // Sort puts problems into the order of files and rows.
-func Sort(problems []strict.Problem) {
-	slices.SortStableFunc(problems, func(a, b strict.Problem) int {
+func Sort(problems []table.Problem) {
+	slices.SortStableFunc(problems, func(a, b table.Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Row-b.Row)
 	})
 }
@@ -188,7 +187,7 @@ func (r *reader) choose() {
 		return
 	}
 	if n[r.of.Split] == 0 {
-		r.bad(r.of.Path, 0, column, "rows of the split "+strict.Quote(r.of.Split), strings.Join(slices.Sorted(maps.Keys(n)), ", "))
+		r.bad(r.of.Path, 0, column, "rows of the split "+table.Quote(r.of.Split), strings.Join(slices.Sorted(maps.Keys(n)), ", "))
 	}
 	r.rows = slices.DeleteFunc(r.rows, func(x row) bool { return strings.TrimSpace(x.values[column].text) != r.of.Split })
 }
@@ -220,13 +219,13 @@ func (r *reader) questions() {
 		if bad := wrongID(q.ID); bad != "" {
 			r.bad(x.file, x.at, column, "an id without blanks, of at most 200 characters", bad)
 		} else if first := seen[q.ID]; first > 0 {
-			r.bad(x.file, x.at, column, "each id once", fmt.Sprintf("%s, which row %d already has", strict.Quote(q.ID), first))
+			r.bad(x.file, x.at, column, "each id once", fmt.Sprintf("%s, which row %d already has", table.Quote(q.ID), first))
 		}
 		seen[q.ID] = x.at
 		if q.Text, column = r.get(x, FieldQuestion); len(x.values[column].in) > 0 {
 			r.bad(x.file, x.at, column, "a question", "what begins as a picture in base64 does: more than 64 characters without a blank")
 		} else if q.Text == "" || !utf8.ValidString(q.Text) {
-			r.bad(x.file, x.at, column, "a question", strict.Quote(q.Text))
+			r.bad(x.file, x.at, column, "a question", table.Quote(q.Text))
 		}
 		for _, field := range slices.Sorted(maps.Keys(r.fields)) {
 			for _, c := range r.fields[field] {
@@ -239,7 +238,7 @@ func (r *reader) questions() {
 		q.Modality, _ = r.get(x, FieldModality)
 		if c := r.of.Cluster; c != "" {
 			if q.Cluster = strings.TrimSpace(x.values[c].text); q.Cluster == "" {
-				r.bad(x.file, x.at, c, strict.Together(c), "none")
+				r.bad(x.file, x.at, c, table.Together(c), "none")
 			}
 		}
 		r.answered(x, &q)
@@ -294,7 +293,7 @@ func (r *reader) boxed(x row, q *Question) {
 		q.Boxes, ok = boxes.Parse(of)
 	}
 	if !ok {
-		r.bad(x.file, x.at, q.Boxed, boxes.Wanted, strict.Quote(strings.Join(texts, ", ")))
+		r.bad(x.file, x.at, q.Boxed, boxes.Wanted, table.Quote(strings.Join(texts, ", ")))
 	}
 }
 
@@ -303,7 +302,7 @@ func wrongID(id string) string {
 	case id == "":
 		return "none"
 	case utf8.RuneCountInString(id) > 200 || strings.ContainsFunc(id, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }) || !utf8.ValidString(id):
-		return strict.Quote(id)
+		return table.Quote(id)
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 )
 
 // dot is a small picture of a grey.
@@ -381,7 +381,7 @@ func TestParquet(t *testing.T) {
 		{[]stored{{Bytes: []byte("no picture")}}, "q4", []string{"x", "y", "z"}, 1},
 		{nil, "q5", []string{"x", "y", "z"}, 1},
 	})
-	got := read(t, Source{Format: Parquet, Path: dir, Library: library.New()})
+	got := read(t, Source{Format: Parquet, Path: dir, Library: table.New()})
 	var want []string
 	for i, greys := range [][]uint8{{1, 2}, {3}, {4, 5, 6}} {
 		q := got.Questions[i]
@@ -405,13 +405,13 @@ func TestParquet(t *testing.T) {
 		t.Errorf("problems %q", p)
 	}
 	writeParquet(t, filepath.Join(dir, "data", "dev-00000-of-00001.parquet"), []parquetRow{{[]stored{{Bytes: dot(1)}}, "q", nil, 1}})
-	if got := read(t, Source{Format: Parquet, Path: dir, Library: library.New()}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
+	if got := read(t, Source{Format: Parquet, Path: dir, Library: table.New()}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
 		t.Errorf("two splits: %q, %q", shorts(got), got.Guesses)
 	}
-	if got := read(t, Source{Format: Parquet, Path: dir, Library: library.New(), Split: "dev"}); len(got.Questions) != 1 {
+	if got := read(t, Source{Format: Parquet, Path: dir, Library: table.New(), Split: "dev"}); len(got.Questions) != 1 {
 		t.Errorf("split dev: %q", shorts(got))
 	}
-	if _, err := Read(Source{Format: Parquet, Path: dir, Library: library.New(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
+	if _, err := Read(Source{Format: Parquet, Path: dir, Library: table.New(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
 		t.Errorf("split val: %v", err)
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/root"
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // Sniff tells the format of a table by its first bytes: text with a header that names a
@@ -43,16 +42,16 @@ func Sniff(head []byte) string {
 // Mapped says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain
 // format has, or has its options as texts.
 func Mapped(path string) bool {
-	f, err := root.Open(path, root.MaxTable)
+	f, err := table.OpenRoot(path, table.MaxTable)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return mapped(strict.First(f, maxText))
+	return mapped(table.First(f, maxText))
 }
 
 func mapped(line []byte) bool {
-	v, issues := strict.ParseJSON(line)
+	v, issues := table.ParseJSON(line)
 	object, ok := v.(map[string]any)
 	if !ok || len(issues) > 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/library"
+	"assay/harness/dataset/table"
 )
 
 func TestOf(t *testing.T) {
@@ -19,7 +19,7 @@ func TestOf(t *testing.T) {
 	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindM3CoTBench, Name: "m3", Path: dir}, library.New())
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindM3CoTBench, Name: "m3", Path: dir}, table.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	if err := disk.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindTAIX, Name: "taix", Path: file, Split: "test"}, library.New())
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindTAIX, Name: "taix", Path: file, Split: "test"}, table.New())
 	if err != nil || len(d.Problems) != 2 {
 		t.Fatalf("%v, %v", d, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 // The JSON Schema (2020-12) of a knowledge base file.
@@ -34,36 +34,36 @@ func ReadKnowledge(path string) (*KnowledgeBase, error) {
 	}
 	kb, problems := ParseKnowledge(path, data)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("read the knowledge base: %w", strict.Listed(problems))
+		return nil, fmt.Errorf("read the knowledge base: %w", table.Listed(problems))
 	}
 	return kb, nil
 }
 
 // ParseKnowledge parses a knowledge base (knowledge.schema.json). It is nil when there
 // are problems; file is for their positions.
-func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []strict.Problem) {
-	var problems []strict.Problem
+func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []table.Problem) {
+	var problems []table.Problem
 	bad := func(column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Column: column, Want: want, Got: got})
+		problems = append(problems, table.Problem{File: file, Column: column, Want: want, Got: got})
 	}
 	if len(data) > maxKnowledge {
 		bad("", fmt.Sprintf("at most %d bytes", maxKnowledge), fmt.Sprint(len(data)))
 		return nil, problems
 	}
-	v, issues := strict.ParseJSON(data)
+	v, issues := table.ParseJSON(data)
 	for _, i := range issues {
 		bad(i.Path, i.Want, i.Got)
 	}
 	if len(issues) > 0 {
 		return nil, problems
 	}
-	schema, err := strict.Compile(knowledgeSchema, "knowledge")
+	schema, err := table.Compile(knowledgeSchema, "knowledge")
 	if err != nil {
 		bad("", "a schema", err.Error())
 		return nil, problems
 	}
 	if err := schema.Validate(v); err != nil {
-		strict.Violations(err, v, bad)
+		table.Violations(err, v, bad)
 		return nil, problems
 	}
 	kb, more := parsed(file, data)
@@ -75,16 +75,16 @@ func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []strict.Problem)
 func OwnKnowledge(data []byte) *KnowledgeBase {
 	kb, problems := parsed("", data)
 	if len(problems) > 0 {
-		panic(fmt.Sprintf("tables: internal error: knowledge base: %v", strict.Listed(problems)))
+		panic(fmt.Sprintf("tables: internal error: knowledge base: %v", table.Listed(problems)))
 	}
 	return kb
 }
 
 // parsed is a base that keeps the schema, with what a schema cannot say.
-func parsed(file string, data []byte) (*KnowledgeBase, []strict.Problem) {
-	var problems []strict.Problem
+func parsed(file string, data []byte) (*KnowledgeBase, []table.Problem) {
+	var problems []table.Problem
 	bad := func(column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Column: column, Want: want, Got: got})
+		problems = append(problems, table.Problem{File: file, Column: column, Want: want, Got: got})
 	}
 	var questions map[string]knowledgeQuestion
 	if err := json.Unmarshal(data, &questions); err != nil { // the schema should leave nothing to find

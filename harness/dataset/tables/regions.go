@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -66,7 +66,7 @@ func ReadRegions(nameOrPath string) (*Regions, error) {
 	}
 	r, problems := ParseRegions(nameOrPath, text)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("read the regions: %w", strict.Listed(problems))
+		return nil, fmt.Errorf("read the regions: %w", table.Listed(problems))
 	}
 	return r, nil
 }
@@ -74,10 +74,10 @@ func ReadRegions(nameOrPath string) (*Regions, error) {
 // ParseRegions parses a region file: YAML with boxes by finding (per cent, with
 // right and left where they differ), questions with their words and finding, and
 // optionally aliases and scales. It is nil when there are problems.
-func ParseRegions(file string, text []byte) (*Regions, []strict.Problem) {
-	var problems []strict.Problem
+func ParseRegions(file string, text []byte) (*Regions, []table.Problem) {
+	var problems []table.Problem
 	bad := func(row int, column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Row: row, Column: column, Want: want, Got: got})
+		problems = append(problems, table.Problem{File: file, Row: row, Column: column, Want: want, Got: got})
 	}
 	if row, want, got := plainYAML(text); got != "" {
 		bad(row, "", want, got)
@@ -111,9 +111,9 @@ func ParseRegions(file string, text []byte) (*Regions, []strict.Problem) {
 		case len(words) == 0:
 			bad(0, at+".words", "words that stand in the question", "none")
 		case !known:
-			bad(0, at+".finding", "one of the findings under boxes", strict.Quote(q.Finding))
+			bad(0, at+".finding", "one of the findings under boxes", table.Quote(q.Finding))
 		case q.Side != "" && len(boxes[q.Side]) == 0:
-			bad(0, at+".side", "a side that "+q.Finding+" has boxes for, or none", strict.Quote(q.Side))
+			bad(0, at+".side", "a side that "+q.Finding+" has boxes for, or none", table.Quote(q.Side))
 		}
 		r.questions = append(r.questions, asked{words, q.Finding, q.Side})
 	}
@@ -162,7 +162,7 @@ func plainYAML(text []byte) (row int, want, got string) {
 		}
 		switch tk.Type {
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType, token.DirectiveType:
-			return line, "mappings, lists, text and numbers", strict.Quote(tk.Value)
+			return line, "mappings, lists, text and numbers", table.Quote(tk.Value)
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
@@ -189,7 +189,7 @@ func sidedBoxes(path string, v any, bad func(column, want, got string)) map[stri
 	}
 	for _, side := range slices.Sorted(maps.Keys(sides)) {
 		if side != "right" && side != "left" {
-			bad(path+"."+side, "the side right or left", strict.Quote(side))
+			bad(path+"."+side, "the side right or left", table.Quote(side))
 			continue
 		}
 		out[side] = boxList(path+"."+side, sides[side], bad)

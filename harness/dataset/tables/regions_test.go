@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 )
 
 func taixTable(t *testing.T) *Regions {
@@ -105,7 +105,7 @@ func TestRegionFilesAreRefusedInWords(t *testing.T) {
 		{"boxes: \xff", "UTF-8"}, {"#" + strings.Repeat(" ", maxRegions), "at most"},
 	} {
 		r, problems := ParseRegions("f", []byte(c.text))
-		if r != nil || len(problems) == 0 || !slices.ContainsFunc(problems, func(p strict.Problem) bool { return strings.Contains(p.Error(), c.want) }) {
+		if r != nil || len(problems) == 0 || !slices.ContainsFunc(problems, func(p table.Problem) bool { return strings.Contains(p.Error(), c.want) }) {
 			t.Errorf("%.60q: %v, want %s", c.text, problems, c.want)
 		}
 	}

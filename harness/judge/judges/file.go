@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/harness/dataset/strict"
+	"assay/harness/dataset/table"
 	"assay/harness/judge"
 	"assay/results"
 )
@@ -83,7 +83,7 @@ func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge
 			continue
 		}
 		bad := func(column, want, got string) {
-			problems = append(problems, strict.Problem{File: f.path, Row: r.line, Column: column, Want: want, Got: got})
+			problems = append(problems, table.Problem{File: f.path, Row: r.line, Column: column, Want: want, Got: got})
 		}
 		if r.rubric == "" && len(s.Rubrics) > 1 {
 			bad("rubric", "a rubric, because the judge is asked under several", "none")
@@ -111,22 +111,22 @@ func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge
 		f.rows = append(f.rows, r)
 	}
 	if len(problems) == 0 && len(f.rows) == 0 {
-		problems = append(problems, strict.Problem{File: f.path, Want: "a row of this judge and its rubrics", Got: "none"})
+		problems = append(problems, table.Problem{File: f.path, Want: "a row of this judge and its rubrics", Got: "none"})
 	}
 	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b strict.Problem) int { return a.Row - b.Row })
-		return nil, fmt.Errorf("judge %s:\n%w", s.Name, strict.Listed(problems))
+		slices.SortStableFunc(problems, func(a, b table.Problem) int { return a.Row - b.Row })
+		return nil, fmt.Errorf("judge %s:\n%w", s.Name, table.Listed(problems))
 	}
 	return f, nil
 }
 
 // ratings parses JSON lines or CSV. rename gives columns our names; all refuses
 // columns that are not known.
-func ratings(file string, b []byte, rename map[string]string, all bool) ([]rating, []strict.Problem) {
+func ratings(file string, b []byte, rename map[string]string, all bool) ([]rating, []table.Problem) {
 	var out []rating
-	var problems []strict.Problem
+	var problems []table.Problem
 	bad := func(line int, column, want, got string) {
-		problems = append(problems, strict.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
+		problems = append(problems, table.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
 	}
 	row := func(line int, values map[string]string) {
 		r := rating{line: line, rater: values["rater"], rubric: values["rubric"]}
@@ -136,12 +136,12 @@ func ratings(file string, b []byte, rename map[string]string, all bool) ([]ratin
 		r.id = strings.TrimPrefix(values["case"], "sha256:")
 		ok := len(r.id) >= idDigits && len(r.id) <= 64 && strings.Trim(r.id, "0123456789abcdef") == ""
 		if !ok {
-			bad(line, "case", fmt.Sprintf("a case: sha256: and its digits, at least the first %d (assay judge --cases lists them)", idDigits), strict.Quote(values["case"]))
+			bad(line, "case", fmt.Sprintf("a case: sha256: and its digits, at least the first %d (assay judge --cases lists them)", idDigits), table.Quote(values["case"]))
 		}
 		if v := values["repeat"]; v != "" {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 0 || n > 1000 {
-				bad(line, "repeat", "a whole number from 0 to 1000", strict.Quote(v))
+				bad(line, "repeat", "a whole number from 0 to 1000", table.Quote(v))
 				ok = false
 			}
 			r.repeat = n
@@ -154,12 +154,12 @@ func ratings(file string, b []byte, rename map[string]string, all bool) ([]ratin
 		case score != "":
 			x, err := strconv.ParseFloat(score, 64)
 			if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-				bad(line, "score", "a finite number; leave the row out where there is none", strict.Quote(score))
+				bad(line, "score", "a finite number; leave the row out where there is none", table.Quote(score))
 				ok = false
 			}
 			r.score = &x
 		case !json.Valid([]byte(verdict)):
-			bad(line, "verdict", "JSON", strict.Quote(verdict))
+			bad(line, "verdict", "JSON", table.Quote(verdict))
 			ok = false
 		default:
 			r.verdict = json.RawMessage(verdict)
@@ -197,7 +197,7 @@ func ratings(file string, b []byte, rename map[string]string, all bool) ([]ratin
 		}
 		row(line, values)
 	}
-	in := strict.Rows{Bad: bad, Header: "a header row with the columns case and score (CSV), or JSON lines", Row: row, Object: object}
+	in := table.JSONRows{Bad: bad, Header: "a header row with the columns case and score (CSV), or JSON lines", Row: row, Object: object}
 	in.Names = func(header []string) ([]string, bool) {
 		for i := range header {
 			header[i] = name(header[i])

@@ -19,8 +19,8 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/formats"
 	"assay/harness/dataset/phantom/skill"
+	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/managed"
 	"assay/harness/plan"
@@ -110,7 +110,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := experiment.Assemble(cfg, formats.Library{}) // its cases are made here
+	b, err := experiment.Assemble(cfg, table.Library{}) // its cases are made here
 	if err != nil {
 		return nil, err
 	}

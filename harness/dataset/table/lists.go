@@ -1,4 +1,4 @@
-package library
+package table
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-
-	"assay/harness/dataset/formats"
 )
 
 // column is a leaf by the name that people know it by.
@@ -60,7 +58,7 @@ func damage(path string, err *error) {
 // Cells gives the rows of a file to each, from 1: their values in columns, which Names
 // names; of those in images they are pictures. Lists of lists are none. The file stays
 // open for Image.Load.
-func Cells(path string, columns, images []string, each func(number int, cells []formats.Cell)) (err error) {
+func Cells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
 	defer damage(path, &err)
 	f, in, err := open(path)
 	if err != nil {
@@ -77,20 +75,20 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 	opened, words, number := &file{path, in}, map[string]string{}, 0
 	for g, group := range in.RowGroups() {
 		n := int(group.NumRows())
-		read := make([][]formats.Cell, len(chosen))
+		read := make([][]Cell, len(chosen))
 		for i, c := range chosen {
 			whole := slices.Contains(images, c.name)
 			if err := checkPages(f, in, g, c.leaf.ColumnIndex); err != nil {
 				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)
 			}
-			at := Image{file: opened, leaf: c.leaf.ColumnIndex, group: g}
+			at := CellImage{file: opened, leaf: c.leaf.ColumnIndex, group: g}
 			if read[i], err = readCells(group.ColumnChunks()[c.leaf.ColumnIndex], n, c.leaf.MaxRepetitionLevel, whole, at, words); err != nil {
 				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)
 			}
 		}
 		for i := range n {
 			number++
-			row := make([]formats.Cell, len(chosen))
+			row := make([]Cell, len(chosen))
 			for k := range chosen {
 				row[k] = read[k][i]
 			}
@@ -100,14 +98,14 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 	return nil
 }
 
-func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image, words map[string]string) ([]formats.Cell, error) {
+func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at CellImage, words map[string]string) ([]Cell, error) {
 	if depth > 1 {
 		return nil, fmt.Errorf("expected values or lists of values, found lists of lists")
 	}
-	out := make([]formats.Cell, 0, n)
+	out := make([]Cell, 0, n)
 	err := eachValue(chunk, func(v parquet.Value, _ bool) error {
 		if depth == 0 || v.RepetitionLevel() == 0 {
-			out = append(out, formats.Cell{List: depth > 0})
+			out = append(out, Cell{List: depth > 0})
 		}
 		if len(out) == 0 || len(out) > n {
 			return fmt.Errorf("expected %d rows, found others: the file is damaged", n)
@@ -123,7 +121,7 @@ func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at Image,
 			s := look(b)
 			one := at
 			one.row, one.nth, one.sum = int64(len(out)-1), len(c.Images), s.sum
-			c.Images = append(c.Images, formats.Picture{Image: one, Bad: s.bad})
+			c.Images = append(c.Images, Picture{Image: one, Bad: s.bad})
 		default:
 			text := v.String()
 			if v.Kind() == parquet.ByteArray {

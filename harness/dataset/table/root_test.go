@@ -1,4 +1,4 @@
-package root
+package table
 
 import (
 	"path/filepath"

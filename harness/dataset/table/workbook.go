@@ -1,17 +1,14 @@
-package library
+package table
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
-
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/strict"
 )
 
 // Sheets reads every sheet of a workbook that has rows.
-func Sheets(path string) (sheets []formats.Sheet, err error) {
+func Sheets(path string) (sheets []Sheet, err error) {
 	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 1 << 30})
 	if err != nil {
 		return nil, fmt.Errorf("read workbook %s: %w", path, err)
@@ -25,14 +22,14 @@ func Sheets(path string) (sheets []formats.Sheet, err error) {
 		if len(rows) == 0 {
 			continue
 		}
-		s := formats.Sheet{File: path, Header: map[string]int{}, Rows: rows[1:]}
+		s := Sheet{File: path, Header: map[string]int{}, Rows: rows[1:]}
 		for i, h := range rows[0] {
 			h = strings.TrimSpace(h)
 			if !isLabel(h) {
 				h = strings.ToLower(h)
 			}
 			if _, twice := s.Header[h]; twice && h != "" {
-				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, strict.Quote(h))
+				return nil, fmt.Errorf("read workbook %s, sheet %s: two columns are called %s: rename one", path, name, Quote(h))
 			}
 			s.Header[h] = i
 		}

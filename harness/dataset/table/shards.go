@@ -1,7 +1,8 @@
-// Package library reads the files of data sets that take a library: Parquet files with
+// Library reads the files of data sets that take a library: Parquet files with
 // embedded pictures, a few columns of text and the pictures one by one, never all at
 // once (shards.go, lists.go), and the sheets of workbooks (workbook.go).
-package library
+
+package table
 
 import (
 	"bytes"
@@ -14,14 +15,12 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/root"
 	"assay/perturb"
 )
 
 // New has all that loaders ask for.
-func New() formats.Library {
-	return formats.Library{Leaves: Leaves, Names: Names, Rows: Rows, Cells: Cells, Sheets: Sheets}
+func New() Library {
+	return Library{Leaves: Leaves, Names: Names, Rows: ParquetRows, Cells: Cells, Sheets: Sheets}
 }
 
 // Leaves names the columns of a file, of groups their fields.
@@ -65,8 +64,8 @@ func open(path string) (*os.File, *parquet.File, error) {
 	return f, in, nil
 }
 
-// Image is a picture in a file.
-type Image struct {
+// CellImage is a picture in a file.
+type CellImage struct {
 	file  *file
 	leaf  int
 	group int
@@ -76,7 +75,7 @@ type Image struct {
 }
 
 // Sum is the SHA-256 of the picture's bytes.
-func (i Image) Sum() [sha256.Size]byte { return i.sum }
+func (i CellImage) Sum() [sha256.Size]byte { return i.sum }
 
 // file is an open Parquet file.
 type file struct {
@@ -84,12 +83,12 @@ type file struct {
 	in   *parquet.File
 }
 
-// Rows gives the rows of a file to each, in order. Where there are no such columns it
+// ParquetRows gives the rows of a file to each, in order. Where there are no such columns it
 // gives no rows and names those missing. The error is for damage that hides rows.
 //
 // The file stays open for Image.Load; the runtime closes it when no Image holds on
 // to it any more.
-func Rows(path string, want formats.Columns, each func(formats.Row)) (missing []string, err error) {
+func ParquetRows(path string, want Columns, each func(Row)) (missing []string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics on some damage
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
@@ -138,9 +137,9 @@ func Rows(path string, want formats.Columns, each func(formats.Row)) (missing []
 		}
 		for i := range n {
 			number++
-			r := formats.Row{Number: number}
+			r := Row{Number: number}
 			for k, list := range images {
-				r.Images = append(r.Images, formats.Picture{Image: Image{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, Bad: list[i].bad})
+				r.Images = append(r.Images, Picture{Image: CellImage{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, Bad: list[i].bad})
 			}
 			for _, c := range columns {
 				r.Texts = append(r.Texts, c[i])
@@ -189,10 +188,10 @@ type seen struct {
 
 func look(b []byte) seen {
 	if len(b) == 0 {
-		return seen{bad: formats.None}
+		return seen{bad: None}
 	}
-	if len(b) > root.MaxPicture {
-		return seen{bad: fmt.Sprintf("expected at most %d MB, found %d bytes", root.MaxPicture>>20, len(b))}
+	if len(b) > MaxPicture {
+		return seen{bad: fmt.Sprintf("expected at most %d MB, found %d bytes", MaxPicture>>20, len(b))}
 	}
 	if _, _, _, err := perturb.Config(b); err != nil {
 		return seen{bad: err.Error()}
@@ -280,7 +279,7 @@ func eachValue(chunk parquet.ColumnChunk, f func(v parquet.Value, indexed bool) 
 }
 
 // Load reads the picture again and refuses one that has changed since.
-func (i Image) Load() (b []byte, err error) {
+func (i CellImage) Load() (b []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			b, err = nil, fmt.Errorf("read image: %s is damaged: %v", i.file.path, p)

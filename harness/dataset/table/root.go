@@ -1,6 +1,7 @@
-// Package root gives out the files of a data set that somebody else may have
+// Root gives out the files of a data set that somebody else may have
 // made: regular ones, and of those only what lies inside of its folder.
-package root
+
+package table
 
 import (
 	"errors"
@@ -71,9 +72,9 @@ func (f Folder) holds(path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Open opens a file that is one: opening a pipe waits for ever, and
+// OpenRoot opens a file that is one: opening a pipe waits for ever, and
 // reading a device may have no end.
-func Open(path string, most int64) (*os.File, error) {
+func OpenRoot(path string, most int64) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func regular(path string, info fs.FileInfo, most int64) error {
 
 // readRegular reads a regular file of at most so many bytes.
 func readRegular(path string, most int64) ([]byte, error) {
-	f, err := Open(path, most)
+	f, err := OpenRoot(path, most)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
-// Package strict reads what people write by hand and says exactly where it is
+// JSON reads what people write by hand and says exactly where it is
 // wrong.
 //
 //  1. ParseJSON reads JSON without second keys; Compile and Violations hold it against a
 //     schema.
 //  2. EachLine reads files of one JSON object a line, of which it holds one at a time.
-//  3. Rows reads small tables that people and other tools write: CSV with a header row,
+//  3. JSONRows reads small tables that people and other tools write: CSV with a header row,
 //     or JSON lines.
-package strict
+
+package table
 
 import (
 	"fmt"
@@ -68,11 +69,11 @@ func Keys(object map[string]any, asked string) string {
 	if _, ok := object[asked]; ok {
 		return "none"
 	}
-	return Columns(slices.Sorted(maps.Keys(object)), asked)
+	return JSONColumns(slices.Sorted(maps.Keys(object)), asked)
 }
 
-// Columns says which there are, up to some twenty of them, where one was asked for that is not.
-func Columns(have []string, asked string) string {
+// JSONColumns says which there are, up to some twenty of them, where one was asked for that is not.
+func JSONColumns(have []string, asked string) string {
 	const most = 20
 	list := strings.Join(have[:min(len(have), most)], ", ")
 	if n := len(have) - most; n > 0 {

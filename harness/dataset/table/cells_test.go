@@ -1,4 +1,4 @@
-package library
+package table
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-
-	"assay/harness/dataset/formats"
 )
 
 // FuzzCells: of a damaged table each row that is given has its number and a cell for each
@@ -64,7 +62,7 @@ func FuzzCells(f *testing.F) {
 		}
 		for _, pictures := range [][]string{nil, names} {
 			rows := 0
-			err := Cells(path, names, pictures, func(number int, cells []formats.Cell) {
+			err := Cells(path, names, pictures, func(number int, cells []Cell) {
 				if rows++; number != rows || len(cells) != len(names) {
 					t.Fatalf("row %d is number %d, of %d cells", rows, number, len(cells))
 				}
@@ -104,7 +102,7 @@ func TestNumbersAreNoPictures(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Cells(path, []string{"id"}, []string{"id"}, func(int, []formats.Cell) { t.Error("a row of no pictures") })
+	err := Cells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
 	if err == nil || !strings.Contains(err.Error(), "column id: expected the bytes of pictures, found values of type INT64") {
 		t.Error(err)
 	}

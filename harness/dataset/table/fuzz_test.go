@@ -1,4 +1,4 @@
-package library
+package table
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/formats"
 )
 
 // FuzzRead: a damaged shard is an error, or rows whose pictures are what the shard
@@ -35,7 +34,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		rows := 0
-		missing, err := Rows(path, formats.Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r formats.Row) {
+		missing, err := ParquetRows(path, Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r Row) {
 			if rows++; r.Number != rows || len(r.Texts) != 2 {
 				t.Fatalf("row %d: %+v", rows, r)
 			}

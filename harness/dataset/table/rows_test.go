@@ -1,4 +1,4 @@
-package strict
+package table
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func read(content string) (got []string) {
 		}
 		got = append(got, s)
 	}
-	r := Rows{Header: "a header",
+	r := JSONRows{Header: "a header",
 		Bad: func(line int, column, want, found string) {
 			got = append(got, fmt.Sprintf("bad %d %s: %s; %s", line, column, want, found))
 		},
@@ -33,7 +33,7 @@ func read(content string) (got []string) {
 	return got
 }
 
-func TestRead(t *testing.T) {
+func TestJSONRead(t *testing.T) {
 	const bom = "\ufeff"
 	for content, want := range map[string][]string{
 		"": {"bad 1 : a header; none"},
@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	var bad []string
-	r := Rows{Bad: func(_ int, column, want, got string) { bad = append(bad, column+": "+want+"; "+got) }}
+	r := JSONRows{Bad: func(_ int, column, want, got string) { bad = append(bad, column+": "+want+"; "+got) }}
 	if !r.Known([]string{"a", "x"}, nil) || !r.Known([]string{"a", "b"}, []string{"a", "b"}) || bad != nil {
 		t.Errorf("refused is %q", bad)
 	}

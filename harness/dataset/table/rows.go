@@ -1,4 +1,4 @@
-package strict
+package table
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Rows is what is done with a table.
-type Rows struct {
+// JSONRows is what is done with a table.
+type JSONRows struct {
 	Bad    func(line int, column, want, got string) // notes a problem
 	Header string                                   // what a file begins with, in words
 	// Names are the names that the columns of CSV go by, of their titles without outer space;
@@ -24,7 +24,7 @@ type Rows struct {
 }
 
 // Read reads a table. Lines count from 1. Blank lines are passed over.
-func (r Rows) Read(content []byte) {
+func (r JSONRows) Read(content []byte) {
 	content = bytes.TrimPrefix(content, []byte(BOM))
 	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '{' {
 		r.lines(content)
@@ -33,7 +33,7 @@ func (r Rows) Read(content []byte) {
 	r.table(content)
 }
 
-func (r Rows) lines(content []byte) {
+func (r JSONRows) lines(content []byte) {
 	for i, line := range bytes.Split(content, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
@@ -52,7 +52,7 @@ func (r Rows) lines(content []byte) {
 	}
 }
 
-func (r Rows) table(content []byte) {
+func (r JSONRows) table(content []byte) {
 	in := csv.NewReader(bytes.NewReader(content))
 	header, err := in.Read()
 	if err != nil {
@@ -92,7 +92,7 @@ func (r Rows) table(content []byte) {
 
 // Known notes which columns stand twice, or are none of those that are known (nil: any may
 // be), and says whether all is well.
-func (r Rows) Known(names, known []string) bool {
+func (r JSONRows) Known(names, known []string) bool {
 	ok := true
 	for i, name := range names {
 		switch {

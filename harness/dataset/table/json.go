@@ -1,4 +1,4 @@
-package strict
+package table
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ type Issue struct {
 	Want, Got string
 }
 
-const maxDepth = 64 // of nesting; deeper is no data set
+const jsonMaxDepth = 64 // of nesting; deeper is no data set
 
 // ParseJSON parses one JSON value strictly: no duplicate keys, no literals that
 // Python writes and JSON does not have, nothing after the value. Numbers stay as
@@ -69,8 +69,8 @@ type jsonParser struct {
 }
 
 func (p *jsonParser) value(path string, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("nesting deeper than %d", maxDepth)
+	if depth > jsonMaxDepth {
+		return nil, fmt.Errorf("nesting deeper than %d", jsonMaxDepth)
 	}
 	tok, err := p.dec.Token()
 	if err != nil {

@@ -1,4 +1,4 @@
-package library
+package table
 
 import (
 	"bufio"
@@ -14,8 +14,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
-
-	"assay/harness/dataset/root"
 )
 
 // The library believes what a file says of its own sizes and makes room for it before it
@@ -23,7 +21,7 @@ import (
 // into nothing, up to these limits.
 const (
 	maxText   = 4 << 20 // bytes of a cell
-	maxTimes  = 16      // what a page of more than root.MaxPicture may unpack to, in its own bytes
+	maxTimes  = 16      // what a page of more than MaxPicture may unpack to, in its own bytes
 	fewValues = 1 << 18 // rows, or values of a page, that any file may have; of larger ones, one a byte
 	maxDepth  = 32      // of structures in structures
 )
@@ -77,7 +75,7 @@ func checkPages(f *os.File, in *parquet.File, group, leaf int) error {
 		if packed < 0 || packed > t.left {
 			return fmt.Errorf("expected a page of at most %d bytes, found one that says %d", t.left, packed)
 		}
-		most, values := max(root.MaxPicture, maxTimes*packed), int64(0)
+		most, values := max(MaxPicture, maxTimes*packed), int64(0)
 		if unpacked < 0 || unpacked > most {
 			return tooLarge(packed, most, fmt.Sprintf("says %d", unpacked))
 		}

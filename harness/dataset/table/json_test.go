@@ -1,4 +1,4 @@
-package strict
+package table
 
 import (
 	"encoding/json"

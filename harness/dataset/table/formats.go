@@ -1,17 +1,24 @@
-// Package formats is what loaders know of files that take a library to read: Parquet
-// files and workbooks. Package library reads them; who opens data sets hands
-// them over in a Library, so that what only asks an item's question has no such library.
-package formats
+// Package table reads files of rows for whoever needs some, and says exactly where one is
+// wrong.
+//
+//  1. ParseJSON reads JSON without second keys; Compile and Violations hold it against a
+//     schema.
+//  2. EachLine reads files of one JSON object a line, of which it holds one at a time.
+//  3. JSONRows reads small tables that people and other tools write: CSV with a header row,
+//     or JSON lines.
+//  4. A Library reads what takes one: Parquet files with embedded pictures (shards.go,
+//     lists.go) and the sheets of workbooks (workbook.go).
+//  5. A Root gives out the files of a folder that somebody else may have made: regular
+//     ones, and of those only what lies inside (root.go).
+package table
 
 import (
 	"crypto/sha256"
 	"slices"
 	"strings"
-
-	"assay/harness/dataset/strict"
 )
 
-// Library reads such files; see package library.
+// Library reads such files; see package table.
 type Library struct {
 	Leaves func(parquet string) ([]string, error)
 	Names  func(parquet string) ([]string, error)
@@ -83,11 +90,11 @@ func (s Sheet) Has(columns ...string) bool {
 }
 
 // Problem is one of a row.
-func (s Sheet) Problem(i int, column, want, got string) strict.Problem {
+func (s Sheet) Problem(i int, column, want, got string) Problem {
 	if got == "" {
 		got = "an empty cell"
 	}
-	return strict.Problem{File: s.File, Row: i + 2, Column: column, Want: want, Got: got}
+	return Problem{File: s.File, Row: i + 2, Column: column, Want: want, Got: got}
 }
 
 // Blank says whether a row says nothing.

@@ -1,4 +1,4 @@
-package library
+package table
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/formats"
-	"assay/harness/dataset/root"
 )
 
 // made is how many bytes a function makes room for.
@@ -39,11 +37,11 @@ func refused(t *testing.T, path, want string, most uint64) {
 	t.Helper()
 	for name, read := range map[string]func() error{
 		"Rows": func() error {
-			_, err := Rows(path, formats.Columns{Texts: []string{"question"}, Images: []string{"image"}}, func(formats.Row) {})
+			_, err := ParquetRows(path, Columns{Texts: []string{"question"}, Images: []string{"image"}}, func(Row) {})
 			return err
 		},
 		"Cells": func() error {
-			return Cells(path, []string{"question", "image"}, []string{"image"}, func(int, []formats.Cell) {})
+			return Cells(path, []string{"question", "image"}, []string{"image"}, func(int, []Cell) {})
 		},
 	} {
 		var err error
@@ -88,13 +86,13 @@ type asked struct {
 // Pages that unpack to more than a picture may have are refused before there is room for them.
 func TestPagesUnpackToMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	for says, want := range map[int32]string{root.MaxPicture + 1: "found one that says 268435457 bytes", 36: "found one that unpacks to more bytes"} {
-		if err := disk.WriteSwollen(path, "image", root.MaxPicture+1, says); err != nil {
+	for says, want := range map[int32]string{MaxPicture + 1: "found one that says 268435457 bytes", 36: "found one that unpacks to more bytes"} {
+		if err := disk.WriteSwollen(path, "image", MaxPicture+1, says); err != nil {
 			t.Fatal(err)
 		}
 		var err error
 		n := made(func() {
-			err = Cells(path, []string{"image"}, []string{"image"}, func(int, []formats.Cell) {})
+			err = Cells(path, []string{"image"}, []string{"image"}, func(int, []Cell) {})
 		})
 		t.Logf("%d MB made, at most 80: %v", n>>20, err)
 		if want = "column image: expected a page of 28683 bytes to hold at most 256 MB, " + want; err == nil || !strings.Contains(err.Error(), want) || n > 80<<20 {
@@ -123,11 +121,11 @@ func TestUnpack(t *testing.T) {
 
 // A picture inside a file has the limit of one beside it; a text has its own.
 func TestLargeCells(t *testing.T) {
-	if got, want := look(make([]byte, root.MaxPicture+1)).bad, "expected at most 256 MB, found 268435457 bytes"; got != want {
+	if got, want := look(make([]byte, MaxPicture+1)).bad, "expected at most 256 MB, found 268435457 bytes"; got != want {
 		t.Errorf("expected %q, found %q", want, got)
 	}
 	path := written(t, []asked{{strings.Repeat("a", maxText+1), nil}})
-	_, err := Rows(path, formats.Columns{Texts: []string{"question"}}, func(formats.Row) { t.Error("a row") })
+	_, err := ParquetRows(path, Columns{Texts: []string{"question"}}, func(Row) { t.Error("a row") })
 	if want := "expected texts of at most 4 MB, found one of 4194305 bytes"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("expected %q, found %v", want, err)
 	}
