@@ -12,7 +12,6 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
 	"assay/harness/draft"
 	"assay/harness/experiment"
@@ -77,7 +76,7 @@ func (s streams) init(c *cli.Context) error {
 		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep"),
 		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
 	var err error
-	if w.Columns, err = questions.ParseMapping(c.StringSlice("column")); err != nil {
+	if w.Columns, err = dataset.ParseMapping(c.StringSlice("column")); err != nil {
 		return command.Usage("init: --column: %w", err)
 	}
 	if data := c.String("data"); data != "" {

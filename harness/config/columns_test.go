@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/questions"
+	"assay/harness/dataset"
 )
 
 // TestColumns: a field has a column or several; what is no field is refused.
@@ -19,7 +19,7 @@ judges: {lexical: {kind: lexical}}
 studies: {cot: {dataset: mine}}
 `
 	cfg, errs := Parse("bench.yaml", []byte(strings.Replace(text, "COLUMNS", "{image: scan, options: [right, wrong]}", 1)), testKnown(), testFiles())
-	want := questions.Mapping{"image": {"scan"}, "options": {"right", "wrong"}}
+	want := dataset.Mapping{"image": {"scan"}, "options": {"right", "wrong"}}
 	if len(errs) > 0 || !reflect.DeepEqual(cfg.Datasets[0].Columns, want) || cfg.Datasets[0].Split != "dev" {
 		t.Errorf("%v, %+v", errs, cfg.Datasets)
 	}

@@ -13,7 +13,6 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
-	"assay/harness/dataset/questions"
 	"assay/harness/judge/judges"
 	"assay/harness/study"
 	"assay/results"
@@ -172,14 +171,14 @@ func (c *checker) dataset(cfg *Config, name string, n *Node) dataset.Source {
 }
 
 // columns say what the columns of a table hold: {image: scan, options: [A, B, C]}.
-func (s section) columns(key string) questions.Mapping {
+func (s section) columns(key string) dataset.Mapping {
 	var fields []string
-	for _, f := range questions.Fields() {
+	for _, f := range dataset.Fields() {
 		fields = append(fields, f.Name)
 	}
 	path := Join(s.path, key)
 	in := s.c.section(s.get(key), path, fields...)
-	out := questions.Mapping{}
+	out := dataset.Mapping{}
 	for _, f := range fields {
 		n := in.get(f)
 		switch {

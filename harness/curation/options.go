@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/questions"
 )
 
 // lengths are the options' lengths in code points, without space around them.
@@ -110,7 +109,7 @@ func prune(items []dataset.Item, most int, answers *Answers, seed uint64) (list 
 				continue
 			}
 			if o.Label != "" {
-				label := questions.LabelAt(it.Options[0].Label, len(left))
+				label := dataset.LabelAt(it.Options[0].Label, len(left))
 				if k == right {
 					answer = label
 				}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/example"
 	"assay/harness/dataset/table"
 )
 
@@ -13,7 +12,7 @@ import (
 // is read again as it was.
 func TestKeptTableIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
-	path, err := example.Write(dataset.KindCSV, filepath.Join(dir, "mine"))
+	path, err := dataset.Write(dataset.KindCSV, filepath.Join(dir, "mine"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,21 +1,23 @@
-// Package dataset reads items from where users have them: M3CoTBench, plain
-// JSONL, and generated phantom cases. A loader reports every bad row with its
-// position and goes on; it never invents a value or a picture.
+// Package dataset reads items from where users have them: M3CoTBench, TAIX-VQA,
+// MedThinkVQA, tables of questions, plain JSONL, and generated phantom cases. A loader
+// reports every bad row with its position and goes on; it never invents a value or a
+// picture.
 //
 //  1. Sniff tells the kind of a path by its content; Open reads it.
-//  2. A loader parses every row, checks every picture from its header to its end,
-//     and gives Items and Problems, both in the order of the file.
-//  3. Digest covers what was read and the bytes of the pictures; Image.Load reads
+//  2. A loader parses every row, checks every picture from its header to its end, and
+//     gives Items and Problems, both in the order of the file: m3cotbench.go, taix.go,
+//     medthinkvqa.go (over cases.go), own.go (over questions.go), jsonl.go, phantom.go.
+//  3. What stands beside a data set's own files is read by base.go and regions.go;
+//     pictures in DICOM files are made by a program that the user names (helper.go).
+//  4. Digest covers what was read and the bytes of the pictures; Image.Load reads
 //     them again and refuses a file that has changed since.
-//  4. Package summary counts, Damaged decodes every picture: what a check prints.
+//  5. Summarize counts, Damaged decodes every picture: what a check prints.
 package dataset
 
 import (
 	"strings"
 
-	"assay/harness/dataset/m3"
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -90,14 +92,14 @@ func (it Item) optionTexts() []string {
 // resolve finds the option that an answer means: by its text, its label, or an
 // alias of either; case and space do not count.
 func (it Item) resolve(answer string) (option string, ok bool) {
-	a := tables.Fold(answer)
+	a := Fold(answer)
 	for range 2 {
 		for _, o := range it.Options {
-			if a != "" && (a == tables.Fold(o.Text) || a == tables.Fold(o.Label)) {
+			if a != "" && (a == Fold(o.Text) || a == Fold(o.Label)) {
 				return o.Text, true
 			}
 		}
-		a = tables.Fold(it.Aliases[a])
+		a = Fold(it.Aliases[a])
 	}
 	return "", false
 }
@@ -108,19 +110,6 @@ type Option struct {
 	Text  string `json:"text"`
 }
 
-// Gold steps.
-type (
-	Step     = m3.Step
-	StepKind = m3.StepKind
-)
-
-const ( // the categories of reasoning steps
-	StepModality   = m3.StepModality
-	StepFeature    = m3.StepFeature
-	StepConclusion = m3.StepConclusion
-	StepOther      = m3.StepOther
-)
-
 // Image is a picture of an item. Load returns the file's own bytes.
 type Image struct {
 	Name string // file name or phantom id, for messages
@@ -129,9 +118,6 @@ type Image struct {
 	Modality, Submodality string // as the data set words them; "": not stated
 	Made                  string // how it was made of a DICOM file; "": it was not
 }
-
-// Tasks are the thirteen tasks of M3CoTBench by the paper's names.
-func Tasks() []string { return m3.Tasks() }
 
 // Problem is one bad place in a data set.
 type Problem = table.Problem

@@ -5,17 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/dicom"
-	"assay/harness/dataset/tables"
 	"assay/perturb"
-)
-
-// What a knowledge base says of a question and answer.
-type (
-	Knowledge = tables.Knowledge
-	Term      = tables.Term
-	AtLeast   = tables.AtLeast
-	Cap       = tables.Cap
 )
 
 // Gap is a question and gold answer of a data set that its knowledge base does
@@ -30,9 +20,9 @@ type Gap struct {
 // extras is what stands beside a data set's own files: a table of regions, a
 // knowledge base, the program that reads DICOM files. Each may be missing.
 type extras struct {
-	regions *tables.Regions
-	kb      *tables.KnowledgeBase
-	helper  *dicom.Helper
+	regions *Regions
+	kb      *KnowledgeBase
+	helper  *Helper
 	gaps    []Gap // in the order of the items
 	at      map[[2]string]int
 }
@@ -41,15 +31,15 @@ func (s Source) extras() (*extras, error) {
 	var e extras
 	var err error
 	if s.Regions != "" {
-		if e.regions, err = tables.ReadRegions(s.Regions); err != nil {
+		if e.regions, err = ReadRegions(s.Regions); err != nil {
 			return nil, err
 		}
 	}
-	if e.helper, err = dicom.New(s.DICOM); err != nil {
+	if e.helper, err = NewHelper(s.DICOM); err != nil {
 		return nil, err
 	}
 	if s.Knowledge != "" {
-		if e.kb, err = tables.ReadKnowledge(s.Knowledge); err != nil {
+		if e.kb, err = ReadKnowledge(s.Knowledge); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +87,7 @@ func GapError(gaps []Gap) error {
 
 // describe fills in what a table of regions knows of an item: finding, regions,
 // scale and aliases, each unless it has its own.
-func describe(r *tables.Regions, it *Item) {
+func describe(r *Regions, it *Item) {
 	if it.Scale == nil && it.Type == TypeOrdinal {
 		it.Scale = r.Scale(it.optionTexts())
 	}

@@ -4,12 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
 func TestDescribeLeavesWhatAnItemHas(t *testing.T) {
-	r, err := tables.ReadRegions("taix")
+	r, err := ReadRegions("taix")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"assay/harness/dataset/boxes"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 )
 
 //go:embed jsonl.schema.json
@@ -34,7 +31,7 @@ const maxLine = 4 << 20
 // a prompt.
 func jsonl(s Source) (*Dataset, error) {
 	path := s.Path
-	if s.Columns != nil || questions.Mapped(path) {
+	if s.Columns != nil || Mapped(path) {
 		return own(s)
 	}
 	if s.Split != "" {
@@ -101,7 +98,7 @@ type jsonlLine struct {
 	Scale    []string          `json:"scale"`
 	Aliases  map[string]string `json:"aliases"`
 	cluster  string
-	boxes    boxes.Sides
+	boxes    Sides
 	row      int
 	item     Item // without images
 }
@@ -235,7 +232,7 @@ func (l *jsonlLine) diagnosis(bad func(column, want, got string)) {
 func (l *jsonlLine) check(bad func(column, want, got string)) {
 	unlabelled := slices.Contains(ClosedTypes(), l.Type) && !slices.ContainsFunc(l.Options, func(o Option) bool { return o.Label != "" })
 	for i, o := range l.Options {
-		if want := questions.LabelAt(l.Options[0].Label, i); o.Label != want && !unlabelled {
+		if want := LabelAt(l.Options[0].Label, i); o.Label != want && !unlabelled {
 			bad(fmt.Sprintf("$.options[%d].label", i), want+": labels in order, each once", table.Quote(o.Label))
 		}
 	}
@@ -249,8 +246,8 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 		bad("$.options", "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(l.Options)))
 	}
 	var ok bool
-	if l.boxes, ok = boxes.Parse(string(l.Boxes)); !ok {
-		bad("$.boxes", boxes.Wanted, table.Quote(string(l.Boxes)))
+	if l.boxes, ok = Parse(string(l.Boxes)); !ok {
+		bad("$.boxes", BoxWanted, table.Quote(string(l.Boxes)))
 	}
 	if n := len(l.Captions); n > 0 && n != len(l.Images) {
 		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
@@ -262,7 +259,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
 		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
 	if len(it.Options) == 0 {
-		for _, o := range tables.BracketOptions(it.Question) {
+		for _, o := range BracketOptions(it.Question) {
 			it.Options = append(it.Options, Option{Text: o})
 		}
 	}
@@ -271,7 +268,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 		return
 	}
 	for i, o := range it.Options {
-		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return tables.Fold(p.Text) == tables.Fold(o.Text) }) {
+		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return Fold(p.Text) == Fold(o.Text) }) {
 			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", table.Quote(o.Text))
 		}
 	}
@@ -284,7 +281,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 		if it.Aliases == nil {
 			it.Aliases = map[string]string{}
 		}
-		it.Aliases[tables.Fold(alias)] = option
+		it.Aliases[Fold(alias)] = option
 	}
 	switch sorted := slices.Sorted(slices.Values(l.Scale)); {
 	case l.Type != TypeOrdinal && l.Scale != nil:

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
 	"crypto/sha256"
 	"encoding/json"
@@ -220,7 +219,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Errorf("its own boxes and aliases: %+v, gaps %v", c1, e.Gaps)
 	}
 	table, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, `{"nr":1,"scan":"a.png","question":"Effusion?","type":"binary","answer":"yes","split":"dev"}`+"\n"+`{"nr":2,"scan":"a.png","question":"Oedema?","type":"binary","answer":"yes","split":"test"}`),
-		Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"}, table.New())
+		Columns: Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"}, table.New())
 	if err != nil || len(table.Items) != 1 || len(table.Gaps) != 1 || table.Gaps[0].Question != "Effusion?" {
 		t.Errorf("a table of questions: %+v, %v", table, err)
 	}
@@ -354,7 +353,7 @@ func TestOpenAndSniff(t *testing.T) {
 		"regions: expected nothing": {Kind: KindMedThinkVQA, Path: dir, Regions: "none.yaml"},
 		"split: expected nothing":   {Kind: KindJSONL, Path: path, Split: "test"},
 		"dicom: expected nothing":   {Kind: KindTAIX, Path: dir, DICOM: []string{"none"}},
-		"columns: expected nothing": {Kind: KindM3CoTBench, Path: dir, Columns: questions.Mapping{"id": {"nr"}}},
+		"columns: expected nothing": {Kind: KindM3CoTBench, Path: dir, Columns: Mapping{"id": {"nr"}}},
 		"experts: expected nothing": {Kind: KindCSV, Path: path, Experts: "none.csv"},
 	} {
 		if _, err := Open(s, table.New()); err == nil || !strings.Contains(err.Error(), want) {

@@ -15,8 +15,8 @@ import (
 	"assay/perturb"
 )
 
-// folder writes the synthetic data set and lets a test damage it.
-func folder(t *testing.T) string {
+// datasetFolder writes the synthetic data set and lets a test damage it.
+func datasetFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
@@ -35,7 +35,7 @@ func open(t *testing.T, dir string) *Dataset {
 }
 
 func TestM3CoTBench(t *testing.T) {
-	dir := folder(t)
+	dir := datasetFolder(t)
 	d := open(t, dir)
 	if len(d.Problems) > 0 {
 		t.Fatalf("problems: %v", d.Problems)
@@ -97,11 +97,11 @@ func TestM3CoTBench(t *testing.T) {
 }
 
 func TestDigestCoversItemsAndImages(t *testing.T) {
-	a, b := open(t, folder(t)), open(t, folder(t))
+	a, b := open(t, datasetFolder(t)), open(t, datasetFolder(t))
 	if a.Digest != b.Digest || !strings.HasPrefix(a.Digest, "sha256:") {
 		t.Fatalf("digests %s and %s", a.Digest, b.Digest)
 	}
-	dir := folder(t)
+	dir := datasetFolder(t)
 	_, picture, err := datasettest.Picture(6) // item 7's, a PNG, for item 1
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "images", "1.png"), picture, 0o644)
@@ -112,7 +112,7 @@ func TestDigestCoversItemsAndImages(t *testing.T) {
 	if open(t, dir).Digest == a.Digest {
 		t.Error("another picture, the same digest")
 	}
-	rows := cells(t, 13)
+	rows := datasetCells(t, 13)
 	rows[1][2] = "C"
 	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestDigestCoversItemsAndImages(t *testing.T) {
 }
 
 func TestLoadNoticesAChangedFile(t *testing.T) {
-	dir := folder(t)
+	dir := datasetFolder(t)
 	d := open(t, dir)
 	_, b, err := datasettest.Picture(1)
 	if err == nil {
@@ -142,8 +142,8 @@ func TestLoadNoticesAChangedFile(t *testing.T) {
 	}
 }
 
-// cells are the rows of the questions' workbook, header first.
-func cells(t *testing.T, n int) [][]any {
+// datasetCells are the rows of the questions' workbook, header first.
+func datasetCells(t *testing.T, n int) [][]any {
 	t.Helper()
 	out := [][]any{{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis"}}
 	for _, r := range datasettest.Rows(n) {
@@ -154,8 +154,8 @@ func cells(t *testing.T, n int) [][]any {
 
 // Every kind of bad row at once: each is reported with its place, the others are read.
 func TestM3CoTBenchReportsEveryBadRow(t *testing.T) {
-	dir := folder(t)
-	rows := cells(t, 13)
+	dir := datasetFolder(t)
+	rows := datasetCells(t, 13)
 	rows[0] = append(rows[0], "key_annotation_steps", "A", "B")
 	set := func(row, col int, v any) {
 		for len(rows[row]) <= col {
@@ -223,8 +223,8 @@ func TestM3CoTBenchReportsEveryBadRow(t *testing.T) {
 }
 
 func TestOptionColumns(t *testing.T) {
-	dir := folder(t)
-	rows := cells(t, 13)
+	dir := datasetFolder(t)
+	rows := datasetCells(t, 13)
 	rows[0] = append(rows[0], "A", "B", "C", "D")
 	rows[1] = append(rows[1], "Left half", "Right half", "Both halves", "Neither half") // the same as inside
 	rows[4] = append(rows[4], "one", "two", nil, nil)                                   // only here
@@ -246,8 +246,8 @@ func TestOptionColumns(t *testing.T) {
 
 // A spreadsheet keeps the answer True as a truth value, stored as 1.
 func TestAnswersThatAreTruthValues(t *testing.T) {
-	dir := folder(t)
-	rows := cells(t, 13)
+	dir := datasetFolder(t)
+	rows := datasetCells(t, 13)
 	rows[3][2], rows[7][2], rows[4][2] = true, false, 1
 	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestAnswersThatAreTruthValues(t *testing.T) {
 }
 
 func TestWorkbooksAreKnownByTheirColumns(t *testing.T) {
-	dir := folder(t)
+	dir := datasetFolder(t)
 	for from, to := range map[string]string{"M3CoTBench.xlsx": "types (old).XLSX", "type.xlsx": "all questions.xlsx"} {
 		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
 			t.Fatal(err)
@@ -274,7 +274,7 @@ func TestWorkbooksAreKnownByTheirColumns(t *testing.T) {
 	if kind, err := Sniff(dir, table.New()); kind != KindM3CoTBench || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
-	if err := disk.WriteWorkbook(filepath.Join(dir, "second.xlsx"), cells(t, 1)); err != nil {
+	if err := disk.WriteWorkbook(filepath.Join(dir, "second.xlsx"), datasetCells(t, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := M3CoTBench("m3", dir); err == nil || !strings.Contains(err.Error(), "leave one") {
@@ -296,7 +296,7 @@ func TestFoldersThatAreNot(t *testing.T) {
 	if _, err := M3CoTBench("m3", empty); err == nil || !strings.Contains(err.Error(), "M3CoTBench.xlsx") {
 		t.Errorf("broken workbook: %v", err)
 	}
-	dir := folder(t)
+	dir := datasetFolder(t)
 	if err := os.Remove(filepath.Join(dir, "type.xlsx")); err != nil {
 		t.Fatal(err)
 	}
@@ -314,8 +314,8 @@ func TestFoldersThatAreNot(t *testing.T) {
 
 // The column repeats what the four columns say: still one path.
 func TestKeyStepsOfTheColumnsAreNoSecondPath(t *testing.T) {
-	dir := folder(t)
-	rows := cells(t, 13)
+	dir := datasetFolder(t)
+	rows := datasetCells(t, 13)
 	rows[0] = append(rows[0], "key_annotation_steps")
 	r := datasettest.Rows(1)[0]
 	rows[1] = append(rows[1], fmt.Sprintf(`{"solution1": %q, "solution2": %q, "solution3": %q, "solution4": null}`, r.Modality, r.Feature, r.KeyConclusion))

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/casefile"
 	"assay/harness/dataset/table"
 )
 
@@ -45,7 +44,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 				continue
 			}
 			first[it.ID] = fmt.Sprintf("%s:%d", file, r.Row)
-			keys[casefile.CaseKey(r.Title, r.History)] = append(keys[casefile.CaseKey(r.Title, r.History)], len(d.Items))
+			keys[CaseKey(r.Title, r.History)] = append(keys[CaseKey(r.Title, r.History)], len(d.Items))
 			digest.add(it, sums)
 			d.Items = append(d.Items, it)
 		}
@@ -93,7 +92,7 @@ func caseFiles(path, split string) ([]string, error) {
 }
 
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(lib table.Library, file, cluster string) ([]casefile.Record, []Problem, error) {
+func caseRecords(lib table.Library, file, cluster string) ([]Record, []Problem, error) {
 	f, err := table.OpenRoot(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
@@ -101,13 +100,13 @@ func caseRecords(lib table.Library, file, cluster string) ([]casefile.Record, []
 	defer f.Close()
 	var head [4]byte
 	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == "PAR1" {
-		return casefile.Parquet(lib, file, cluster)
+		return CaseParquet(lib, file, cluster)
 	}
-	return casefile.JSONL(file, f, cluster)
+	return CaseJSONL(file, f, cluster)
 }
 
 // caseItem makes an item of a record, or says what is wrong with its images.
-func caseItem(r casefile.Record, file string, in table.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
+func caseItem(r Record, file string, in table.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
 	it = Item{ID: r.ID, Question: CaseQuestion, Type: TypeDiagnosis, Answer: r.Answer,
 		Case: &Case{History: r.History, Chapter: r.Chapter, Block: r.Block, Category: r.Category, Longitudinal: r.Longitudinal, Timepoints: r.Timepoints, Rare: r.Rare}}
 	it.cluster = r.Cluster
@@ -165,7 +164,7 @@ func rated(d *Dataset, file string, cases map[string][]int) error {
 		return err
 	}
 	defer f.Close()
-	ratings, problems, err := casefile.Ratings(file, f)
+	ratings, problems, err := Ratings(file, f)
 	if err != nil {
 		return err
 	}

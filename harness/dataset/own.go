@@ -10,20 +10,17 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/boxes"
-	"assay/harness/dataset/dicom"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
-// own reads a table of questions that anybody made: package questions.
+// own reads a table of questions that anybody made: package dataset.
 func own(s Source) (*Dataset, error) {
 	more, err := s.extras()
 	if err != nil {
 		return nil, err
 	}
-	t, err := questions.Read(questions.Source{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
+	t, err := ReadQuestions(TableSource{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +54,7 @@ func own(s Source) (*Dataset, error) {
 type row struct {
 	item  Item
 	sums  [][sha256.Size]byte
-	boxes boxes.Sides
+	boxes Sides
 	file  string
 	at    int
 	where string // the boxes are
@@ -75,7 +72,7 @@ func (d *Dataset) add(s Source, more *extras, rows []row) {
 		digest.add(r.item, r.sums)
 		d.Items = append(d.Items, r.item)
 	}
-	questions.Sort(d.Problems)
+	Sort(d.Problems)
 	digest.finish(d)
 	d.Gaps = more.gaps
 }
@@ -83,11 +80,11 @@ func (d *Dataset) add(s Source, more *extras, rows []row) {
 // place finds out what the boxes of rows mean, says it, and makes regions of them. A row whose
 // boxes make none loses its ID.
 func place(s Source, d *Dataset, rows []row) {
-	var all []boxes.Placed
+	var all []Placed
 	var of []*row
 	for i := range rows {
 		if rows[i].boxes != nil {
-			all, of = append(all, boxes.Placed{Sides: rows[i].boxes}), append(of, &rows[i])
+			all, of = append(all, Placed{Sides: rows[i].boxes}), append(of, &rows[i])
 		}
 	}
 	if len(all) == 0 {
@@ -97,10 +94,10 @@ func place(s Source, d *Dataset, rows []row) {
 		d.Problems = append(d.Problems, Problem{File: r.file, Row: r.at, Column: where, Want: want, Got: got})
 		r.item.ID = ""
 	}
-	unit := cmp.Or(s.Boxes, boxes.UnitOf(all))
+	unit := cmp.Or(s.Boxes, UnitOf(all))
 	for i, r := range of {
 		for n, im := range r.item.Images {
-			if unit != boxes.Pixels {
+			if unit != Pixels {
 				break
 			}
 			w, h, err := sizeOf(im)
@@ -114,14 +111,14 @@ func place(s Source, d *Dataset, rows []row) {
 			}
 		}
 	}
-	m, both := boxes.Tell(unit, s.BoxesForm, all)
+	m, both := Tell(unit, s.BoxesForm, all)
 	if s.Boxes == "" || s.BoxesForm == "" {
-		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{boxes.Pixels: "pixels", boxes.Fractions: "fractions of width and height", boxes.PerCents: "per cents of width and height"}[m.Unit],
-			map[string]string{boxes.Corners: "x0 y0 x1 y1", boxes.Sized: "x y w h"}[m.Form])
+		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{Pixels: "pixels", Fractions: "fractions of width and height", PerCents: "per cents of width and height"}[m.Unit],
+			map[string]string{Corners: "x0 y0 x1 y1", Sized: "x y w h"}[m.Form])
 		if both {
 			said += " (all would fit as x y w h, too)"
 		}
-		d.Guesses = append(d.Guesses, said+fmt.Sprintf("; boxes: %s and boxes_form: %s in bench.yaml say it instead", strings.Join(boxes.Units(), "|"), strings.Join(boxes.Forms(), "|")))
+		d.Guesses = append(d.Guesses, said+fmt.Sprintf("; boxes: %s and boxes_form: %s in bench.yaml say it instead", strings.Join(Units(), "|"), strings.Join(Forms(), "|")))
 	}
 	for i, r := range of {
 		r.item.Regions = map[string][]perturb.Region{}
@@ -160,7 +157,7 @@ func (e *extras) picture(s Source, path string) (im Image, sum [sha256.Size]byte
 	file := path
 	if !filepath.IsAbs(path) {
 		if !filepath.IsLocal(path) && !s.Outside {
-			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", table.Quote(dicom.Shown(path))
+			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", table.Quote(Shown(path))
 		}
 		file = filepath.Join(dir, path)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
 )
 
@@ -37,7 +36,7 @@ func TestOwnTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := put("in/mine.csv", []byte("nr,scan,question,A,B,answer\nx1,pics/a.png,Which?,left,right,right\nx2,../secret.png,q,l,r,A\nx3,link.png,q,l,r,A\nx4,"+secret+",q,l,r,A\nx5,none.png,q,l,r,A\nx6,cut.png,q,l,r,A\n"))
-	s := Source{Kind: KindCSV, Name: "mine", Path: path, Columns: questions.Mapping{"id": {"nr"}, "image": {"scan"}}}
+	s := Source{Kind: KindCSV, Name: "mine", Path: path, Columns: Mapping{"id": {"nr"}, "image": {"scan"}}}
 	d, err := Open(s, table.New())
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 5 {
 		t.Fatalf("%v: %+v", err, d)
@@ -97,7 +96,7 @@ func TestClusterOfAColumn(t *testing.T) {
 {"id":"2","pic":"b.png","question":"Q?","answer":"no","patient":3}
 {"id":"3","pic":"a.png","question":"Q?","answer":"no","patient":4}
 `))
-	columns := questions.Mapping{"image": {"pic"}}
+	columns := Mapping{"image": {"pic"}}
 	for _, c := range []struct {
 		source Source
 		want   []int // by item: which it is the same as, from 0; -1: none

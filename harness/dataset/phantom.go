@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/spool"
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -116,11 +114,11 @@ func closedItems(d *Dataset, from Source) error {
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
-		it.Aliases = tables.Aliases(scene.FaithfulAliases(), it.optionTexts())
+		it.Aliases = Aliases(scene.FaithfulAliases(), it.optionTexts())
 		questions = append(questions, it.Question)
 		d.Items = append(d.Items, it)
 	}
-	more := extras{kb: tables.OwnKnowledge(scene.Knowledge(questions...))}
+	more := extras{kb: OwnKnowledge(scene.Knowledge(questions...))}
 	for i := range from.Items {
 		more.complete(&d.Items[from.Items+i])
 	}
@@ -135,7 +133,7 @@ func (d *Dataset) KeepDrawn() {
 	if !d.Synthetic {
 		return
 	}
-	var kept spool.Spool
+	var kept Spool
 	load := map[string]func() ([]byte, error){} // by name: questions about one case share its picture
 	for i := range d.Items {
 		for k := range d.Items[i].Images {

@@ -12,7 +12,6 @@ import (
 
 	"assay/harness/dataset/phantom/film"
 	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/tables"
 	"assay/perturb"
 )
 
@@ -52,7 +51,7 @@ func TestPhantomClosedItems(t *testing.T) {
 			if it.ID != cot[i].ID+"-2" || it.Images[0].Name != cot[i].Images[0].Name {
 				t.Errorf("%s shows %s beside %s", it.ID, it.Images[0].Name, cot[i].ID)
 			}
-			if got := tables.BracketOptions(it.Question); !slices.EqualFunc(got, it.Options, func(a string, b Option) bool { return a == b.Text }) {
+			if got := BracketOptions(it.Question); !slices.EqualFunc(got, it.Options, func(a string, b Option) bool { return a == b.Text }) {
 				t.Errorf("%s: %q offers %v", it.ID, it.Question, it.Options)
 			}
 			if a, ok := it.resolve(it.Answer); !ok || a != it.Answer {

@@ -1,7 +1,5 @@
 package dataset
 
-import "assay/harness/dataset/questions"
-
 // Question types of the cot study.
 const (
 	TypeSingle   = "single"
@@ -32,13 +30,13 @@ func ClosedTypes() []string {
 	return []string{TypeBinary, TypeOrdinal, TypeComparative, TypeSpatial}
 }
 
-// ParseOptions finds the options inside a question: see package questions.
+// ParseOptions finds the options inside a question: see package dataset.
 func ParseOptions(question string) ([]Option, error) {
-	found, err := questions.ParseOptions(question)
+	found, err := QuestionParseOptions(question)
 	return optionsOf(found), err
 }
 
-func optionsOf(list []questions.Option) (out []Option) {
+func optionsOf(list []Option) (out []Option) {
 	for _, o := range list {
 		out = append(out, Option(o))
 	}

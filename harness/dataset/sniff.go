@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/casefile"
-	"assay/harness/dataset/m3"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
 )
 
@@ -32,7 +29,7 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 		if kind := parquetKind(path, lib); kind != "" {
 			return kind, nil
 		}
-		if _, err := m3.Find(lib, path); err != nil {
+		if _, err := Find(lib, path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
 			}
@@ -52,7 +49,7 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 	}
 	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(table.BOM)), " \t\r\n")
 	switch {
-	case rows(head) && bytes.Contains(head, []byte(`"`+casefile.Marker+`"`)):
+	case rows(head) && bytes.Contains(head, []byte(`"`+Marker+`"`)):
 		return KindMedThinkVQA, nil
 	case rows(head):
 		return KindJSONL, nil
@@ -60,8 +57,8 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return parquetKind(path, lib), nil
-	case questions.Sniff(head) != "":
-		return questions.Sniff(head), nil
+	case SniffTable(head) != "":
+		return SniffTable(head), nil
 	case len(head) == 0:
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
@@ -70,7 +67,7 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 
 // SniffMapped is Sniff where it is said which columns are what: then a table may have none that it
 // knows, and the file's name says which kind it is.
-func SniffMapped(path string, columns questions.Mapping, lib table.Library) (kind string, err error) {
+func SniffMapped(path string, columns Mapping, lib table.Library) (kind string, err error) {
 	if kind, err = Sniff(path, lib); err == nil || columns == nil {
 		return kind, err
 	}
@@ -101,7 +98,7 @@ func parquetKind(path string, lib table.Library) string {
 	names, err := lib.Leaves(files[0])
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
-	case err == nil && has(casefile.Marker):
+	case err == nil && has(Marker):
 		return KindMedThinkVQA
 	case err != nil || has("UID") && has("Image.bytes"): // reading it says what is wrong
 		return KindTAIX

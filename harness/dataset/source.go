@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/boxes"
 	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/questions"
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 )
 
 // The kinds of data sets.
@@ -24,10 +21,10 @@ const (
 	KindMedThinkVQA = "medthinkvqa"
 
 	// Tables of questions that anybody made.
-	KindCSV        = questions.CSV
-	KindTSV        = questions.TSV
-	KindParquet    = questions.Parquet
-	KindVLMEvalKit = questions.VLMEvalKit
+	KindCSV        = FormatCSV
+	KindTSV        = FormatTSV
+	KindParquet    = FormatParquet
+	KindVLMEvalKit = FormatVLMEvalKit
 )
 
 // Kinds are what is read from files.
@@ -57,12 +54,12 @@ type Source struct {
 	Metadata bool // what picture files say beside their pixels (texts, EXIF) is sent; else it is taken out
 	Outside  bool // pictures may lie outside of the data set's folder
 
-	Columns questions.Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
+	Columns Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
 
-	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with dicom.In and dicom.Out in its arguments
+	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with PlaceIn and PlaceOut in its arguments
 
-	Boxes     string `json:",omitempty"` // what the numbers of boxes are in, one of boxes.Units; "": they tell it
-	BoxesForm string `json:",omitempty"` // what they are, one of boxes.Forms; "": they tell it
+	Boxes     string `json:",omitempty"` // what the numbers of boxes are in, one of Units; "": they tell it
+	BoxesForm string `json:",omitempty"` // what they are, one of Forms; "": they tell it
 
 	Cluster string `json:",omitempty"` // the column of what is drawn together in intervals and tests, or ByItem; "": images that items share
 
@@ -70,7 +67,7 @@ type Source struct {
 	Knowledge string // the file of a knowledge base; "": none
 	SkipGaps  bool   // what it does not know is left unjudged, instead of stopping the plan
 	Experts   string `json:",omitempty"` // the file of what experts said of steps; "": none
-	Regions   string // one of tables.RegionNames or a file; "": none, but of taix-vqa the built-in ones
+	Regions   string // one of RegionNames or a file; "": none, but of taix-vqa the built-in ones
 
 	At      string            `json:"-"` // where it stands: "bench.yaml:8:3"
 	Seed    uint64            `json:"-"` // of what is made
@@ -100,7 +97,7 @@ type Key struct {
 	Flag  func(*Source) *bool
 	Word  func(*Source) *string
 	Where func(*Source) *string
-	Map   func(*Source) *questions.Mapping
+	Map   func(*Source) *Mapping
 	List  func(*Source) *[]string
 }
 
@@ -125,20 +122,20 @@ func keys(kind string) []Key {
 		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
-		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *questions.Mapping { return &s.Columns }},
+		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *Mapping { return &s.Columns }},
 		{Name: "cluster", Kinds: append(Kinds(), KindPhantom), Word: func(s *Source) *string { return &s.Cluster }},
 		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
 		{Name: "dicom", Kinds: append([]string{KindJSONL}, TableKinds()...), List: func(s *Source) *[]string { return &s.DICOM }},
-		{Name: "boxes", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: boxes.Units(), Word: func(s *Source) *string { return &s.Boxes }},
-		{Name: "boxes_form", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: boxes.Forms(), Word: func(s *Source) *string { return &s.BoxesForm }},
+		{Name: "boxes", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: Units(), Word: func(s *Source) *string { return &s.Boxes }},
+		{Name: "boxes_form", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: Forms(), Word: func(s *Source) *string { return &s.BoxesForm }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},
 		{Name: "metadata", Kinds: Kinds(), Values: []string{"strip", "keep"}, Flag: func(s *Source) *bool { return &s.Metadata }},
 		{Name: "knowledge", Kinds: besides, Where: func(s *Source) *string { return &s.Knowledge }},
 		{Name: "knowledge_gaps", Kinds: besides, Values: []string{"stop", "skip"}, Flag: func(s *Source) *bool { return &s.SkipGaps }},
-		{Name: "regions", Kinds: []string{KindTAIX}, Names: tables.RegionNames(), Default: tables.RegionNames()[0], Where: func(s *Source) *string { return &s.Regions }},
-		{Name: "regions", Kinds: []string{KindJSONL}, Names: tables.RegionNames(), Where: func(s *Source) *string { return &s.Regions }},
+		{Name: "regions", Kinds: []string{KindTAIX}, Names: RegionNames(), Default: RegionNames()[0], Where: func(s *Source) *string { return &s.Regions }},
+		{Name: "regions", Kinds: []string{KindJSONL}, Names: RegionNames(), Where: func(s *Source) *string { return &s.Regions }},
 		{Name: "allow_outside", Kinds: append([]string{KindM3CoTBench, KindMedThinkVQA, KindJSONL}, TableKinds()...), Flag: func(s *Source) *bool { return &s.Outside }},
 		{Name: "split", Kinds: []string{KindMedThinkVQA}, Values: CaseSplits(), Default: "test", Word: func(s *Source) *string { return &s.Split }},
 		{Name: "experts", Kinds: []string{KindMedThinkVQA}, Where: func(s *Source) *string { return &s.Experts }},

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 )
 
 // Splits are those of TAIX-VQA.
@@ -27,7 +26,7 @@ func Splits() []string { return []string{"train", "val", "test"} }
 // Pictures are looked at one after another, never kept; Image.Load reads the one
 // it needs from its file again.
 func taix(s Source) (*Dataset, error) {
-	s.Regions = cmp.Or(s.Regions, tables.RegionNames()[0])
+	s.Regions = cmp.Or(s.Regions, RegionNames()[0])
 	more, err := s.extras()
 	if err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func (t *taixReader) row(file string, r table.Row) {
 			t.bad(at, c.name, "a text", table.Quote(c.text))
 		}
 	}
-	typ := tables.Fold(kind)
+	typ := Fold(kind)
 	if typ == "comparison" {
 		typ = TypeComparative
 	}
@@ -141,8 +140,8 @@ func (t *taixReader) items() {
 	given := map[asked][]string{}
 	for _, r := range t.rows {
 		k := asked{r.question, r.kind}
-		if !slices.Contains(given[k], tables.Fold(r.answer)) {
-			given[k] = append(given[k], tables.Fold(r.answer))
+		if !slices.Contains(given[k], Fold(r.answer)) {
+			given[k] = append(given[k], Fold(r.answer))
 		}
 	}
 	like := map[asked]Item{} // what all items of a question share
@@ -187,7 +186,7 @@ func (t *taixReader) items() {
 // offered are the answers of a question: those in its brackets, or those that its
 // type has, or those it was given.
 func (t *taixReader) offered(it Item, given []string) []string {
-	if inside := tables.BracketOptions(it.Question); inside != nil {
+	if inside := BracketOptions(it.Question); inside != nil {
 		return inside
 	}
 	switch it.Type {
@@ -198,7 +197,7 @@ func (t *taixReader) offered(it Item, given []string) []string {
 	case TypeOrdinal:
 		for _, scale := range t.more.regions.Scales() {
 			if !slices.ContainsFunc(given, func(a string) bool {
-				return !slices.ContainsFunc(scale, func(g string) bool { return tables.Fold(g) == a })
+				return !slices.ContainsFunc(scale, func(g string) bool { return Fold(g) == a })
 			}) {
 				return scale
 			}

@@ -13,7 +13,6 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
-	"assay/harness/dataset/questions"
 	"assay/harness/studies"
 	"assay/harness/study"
 )
@@ -73,15 +72,15 @@ type Wanted struct {
 	Study         string
 	Kind          string // of the server
 	URL           string
-	KeyEnv        string            // variable with the server's key; "": none
-	KeyFile       string            // file with it, from bench.yaml's folder; "": none
-	Dataset, Path string            // kind of the data set ("": its content says), and where it is from bench.yaml's folder
-	Columns       questions.Mapping // of a table, which column is what; nil: that is guessed
-	Models        []string          // of the server; none: all
-	InFlight      []string          // levels of a load sweep; none: no sweep
-	GPUHour       string            // price of an hour of a GPU; "": none is given
-	Currency      string            // of it
-	Sweeps        []string          // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
+	KeyEnv        string          // variable with the server's key; "": none
+	KeyFile       string          // file with it, from bench.yaml's folder; "": none
+	Dataset, Path string          // kind of the data set ("": its content says), and where it is from bench.yaml's folder
+	Columns       dataset.Mapping // of a table, which column is what; nil: that is guessed
+	Models        []string        // of the server; none: all
+	InFlight      []string        // levels of a load sweep; none: no sweep
+	GPUHour       string          // price of an hour of a GPU; "": none is given
+	Currency      string          // of it
+	Sweeps        []string        // "VB-HM-@opacity=.1,.3,.6": conditions at several levels, instead of all conditions
 }
 
 //go:embed bench.yaml.tmpl
@@ -116,7 +115,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	if k, _ := kinds.Of(w.Kind, ""); k.Options != nil {
 		of.Options = k.Options(workingContext(ids))
 	}
-	for _, f := range questions.Fields() {
+	for _, f := range dataset.Fields() {
 		var names []string
 		for _, c := range w.Columns[f.Name] {
 			names = append(names, quoted(c))

@@ -14,7 +14,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/example"
 	"assay/harness/dataset/phantom/skill"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
@@ -27,8 +26,8 @@ import (
 func TestEveryDraftCanBePlanned(t *testing.T) {
 	dir := t.TempDir()
 	paths := map[string]string{}
-	for _, kind := range example.Kinds() {
-		path, err := example.Write(kind, filepath.Join(dir, kind))
+	for _, kind := range dataset.ExampleKinds() {
+		path, err := dataset.Write(kind, filepath.Join(dir, kind))
 		if err != nil {
 			t.Fatal(err)
 		}

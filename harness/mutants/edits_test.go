@@ -407,8 +407,8 @@ func figures() []suite {
 			{"a token is right by its first byte", "Options.asked", "subtle.ConstantTimeCompare(got[:], want[:])", "subtle.ConstantTimeCompare(got[:1], want[:1])"},
 			{"any name of the local network is ours", "ours", "slices.Contains(names, host)", `(slices.Contains(names, host) || strings.HasSuffix(host, ".local"))`},
 		}},
-		{dir: "harness/dataset/questions", tests: "TestAnswersAndTypes", mutants: []mutant{
-			{"yes is false", "reader.read", "right || yes", "right"},
+		{dir: "harness/dataset", tests: "TestAnswersAndTypes", mutants: []mutant{
+			{"yes is false", "questionReader.read", "right || yes", "right"},
 		}},
 	}
 }

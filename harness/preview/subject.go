@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/tables"
 	"assay/harness/experiment"
 	"assay/harness/render"
 	"assay/perturb"
@@ -81,7 +80,7 @@ func OfFile(path string, m Made) (Subject, error) {
 	}
 	it := dataset.Item{ID: filepath.Base(path), Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "elsewhere"}}}
 	if finding := m.Finding; finding != "" {
-		r, err := tables.ReadRegions(m.Table)
+		r, err := dataset.ReadRegions(m.Table)
 		if err != nil {
 			return Subject{}, err
 		}

@@ -11,10 +11,7 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/curation"
 	"assay/harness/dataset"
-	"assay/harness/dataset/questions"
-	"assay/harness/dataset/summary"
 	"assay/harness/dataset/table"
-	"assay/harness/dataset/tables"
 	"assay/results"
 	"assay/results/report"
 )
@@ -43,7 +40,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 				&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
 				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
 				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
-				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file", TakesFile: true},
+				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true},
 				&cli.BoolFlag{Name: "stats", Usage: "add statistics, as papers describe their data sets"},
 				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 			Action: func(c *cli.Context) error {
@@ -51,7 +48,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("dataset check: expected one path, found %d arguments", c.NArg())
 				}
 				path, kind := c.Args().First(), c.String("kind")
-				columns, err := questions.ParseMapping(c.StringSlice("column"))
+				columns, err := dataset.ParseMapping(c.StringSlice("column"))
 				if err != nil {
 					return command.Usage("dataset check: --column: %w", err)
 				}
@@ -69,7 +66,7 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 					return command.Usage("%w", err)
 				}
 				set.Problems = append(set.Problems, dataset.Damaged(set)...)
-				sum := summary.Of(set)
+				sum := dataset.Summarize(set)
 				if err := s.checked(path, set, sum, c.Bool("json"), c.Bool("stats")); err != nil {
 					return err
 				}
@@ -83,11 +80,11 @@ func Command(in command.Streams, version, revision string) *cli.Command {
 }
 
 // checked prints what a check found.
-func (s streams) checked(path string, set *dataset.Dataset, sum summary.Summary, asJSON, stats bool) error {
+func (s streams) checked(path string, set *dataset.Dataset, sum dataset.Summary, asJSON, stats bool) error {
 	switch {
 	case asJSON && stats:
 		return s.JSON(struct {
-			summary.Summary
+			dataset.Summary
 			Statistics results.Table `json:"statistics"`
 		}{sum, curation.Statistics(set)})
 	case asJSON:

@@ -11,7 +11,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/dataset"
-	"assay/harness/dataset/example"
 	"assay/results/text"
 )
 
@@ -20,19 +19,19 @@ func (s streams) example() *cli.Command {
 	return &cli.Command{
 		Name:        "example",
 		Usage:       "write a tiny data set of a kind, to look at, to change, to run",
-		Description: "KIND is " + strings.Join(example.Kinds(), ", ") + ". FOLDER is made; nothing in it is overwritten. The questions are about drawn films.",
+		Description: "KIND is " + strings.Join(dataset.ExampleKinds(), ", ") + ". FOLDER is made; nothing in it is overwritten. The questions are about drawn films.",
 		ArgsUsage:   "KIND [FOLDER]",
 		Action: func(c *cli.Context) error {
 			kind, dir := c.Args().First(), c.Args().Get(1)
 			switch {
 			case c.NArg() < 1 || c.NArg() > 2:
 				return command.Usage("dataset example: expected a kind and perhaps a folder, found %d arguments", c.NArg())
-			case !slices.Contains(example.Kinds(), kind):
-				return command.Usage("dataset example: expected one of %s, found %q%s", strings.Join(example.Kinds(), ", "), kind, text.DidYouMean(kind, example.Kinds()))
+			case !slices.Contains(dataset.ExampleKinds(), kind):
+				return command.Usage("dataset example: expected one of %s, found %q%s", strings.Join(dataset.ExampleKinds(), ", "), kind, text.DidYouMean(kind, dataset.ExampleKinds()))
 			case dir == "":
 				dir = "example-" + kind
 			}
-			path, err := example.Write(kind, dir)
+			path, err := dataset.Write(kind, dir)
 			if err != nil {
 				return command.Environment(fmt.Errorf("dataset example: %w", err))
 			}
@@ -55,7 +54,7 @@ func (s streams) schema() *cli.Command {
 			if c.NArg() != 1 || !slices.Contains(dataset.Kinds(), kind) {
 				return command.Usage("dataset schema: expected one of %s, found %q%s", strings.Join(dataset.Kinds(), ", "), kind, text.DidYouMean(kind, dataset.Kinds()))
 			}
-			sc, err := example.SchemaOf(kind)
+			sc, err := dataset.SchemaOf(kind)
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
-	"assay/harness/dataset/tables"
+	"assay/harness/dataset"
 	"assay/harness/preview"
 	"assay/perturb"
 )
@@ -34,7 +34,7 @@ func Perturb(in command.Streams) *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "perturb.png", Usage: "the `FILE` to write", TakesFile: true},
 			&cli.StringSliceFlag{Name: "region", Usage: "of IMAGE: `X0,Y0,X1,Y1` in per cent; several are allowed"},
 			&cli.StringFlag{Name: "finding", Usage: "of IMAGE: `F`, whose boxes stand in the table of regions"},
-			&cli.StringFlag{Name: "regions", Value: tables.RegionNames()[0], Usage: "the table of regions: " + strings.Join(tables.RegionNames(), ", ") + " or a file"},
+			&cli.StringFlag{Name: "regions", Value: dataset.RegionNames()[0], Usage: "the table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file"},
 			&cli.IntFlag{Name: "max-side", Usage: "of IMAGE: scale it down to this longest side first"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of IMAGE: decides noise and places"},
 		},

@@ -7,13 +7,13 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"assay/harness/dataset/summary"
+	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/results"
 )
 
 // Summary prints what there is in a data set, and what is wrong with it.
-func Summary(w io.Writer, path string, sum summary.Summary) error {
+func Summary(w io.Writer, path string, sum dataset.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
 	}
@@ -27,7 +27,7 @@ func Summary(w io.Writer, path string, sum summary.Summary) error {
 	fmt.Fprintf(w, "%s: %s, %d items, %d images, digest %s\n", path, sum.Kind, sum.Items, sum.Images, sum.Digest)
 	for _, group := range []struct {
 		name   string
-		counts []summary.Count
+		counts []dataset.Count
 	}{{"type", sum.Types}, {"task", sum.Tasks}, {"modality", sum.Modalities}} {
 		if len(group.counts) == 0 {
 			continue

@@ -1,0 +1,319 @@
+// Boxes reads where things are in pictures as people write it: in pixels, fractions or
+// per cents, as two corners or as a corner and a size.
+//
+//  1. Parse and OfColumns read the four numbers of each box, as they stand.
+//  2. Tell finds out what the numbers of a data set mean, where nobody said it.
+//  3. Meaning.Region makes a region of a box.
+
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/dataset/table"
+	"assay/perturb"
+)
+
+// Units of the numbers.
+const (
+	Pixels    = "px"
+	Fractions = "fraction"
+	PerCents  = "percent"
+)
+
+// Forms of a box.
+const (
+	Corners = "xyxy" // x0 y0 x1 y1
+	Sized   = "xywh" // x0 y0, width and height
+)
+
+// Units are those of numbers, Forms those of boxes.
+func Units() []string { return []string{Pixels, Fractions, PerCents} }
+
+// Forms are those of a box.
+func Forms() []string { return []string{Corners, Sized} }
+
+// Box is four numbers as they stand. Form is "" where their names do not say it.
+type Box struct {
+	N    [4]float64
+	Form string
+}
+
+// Sides are boxes by side, "right" or "left", or "" for both or none.
+type Sides map[string][]Box
+
+// BoxWanted is what Parse reads, in words.
+const BoxWanted = "boxes of four numbers from 0: [x0, y0, x1, y1] or [x, y, w, h], a list of these, these by side ({\"right\": [...], \"left\": [...]}), or {\"x\": ..., \"y\": ..., \"w\": ..., \"h\": ...}"
+
+// names are what the four numbers are called, without _ and in small letters.
+func names() [][]string {
+	return [][]string{{"x", "y", "w", "h"}, {"x", "y", "width", "height"}, {"x0", "y0", "x1", "y1"}, {"x1", "y1", "x2", "y2"}, {"xmin", "ymin", "xmax", "ymax"}}
+}
+
+func boxFold(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "", ".", "").Replace(name))
+}
+
+// OfColumns are the four of columns that hold a box, each a number; nil: there are none.
+func OfColumns(columns []string) (four []string) {
+	for _, set := range names() {
+		for _, before := range []string{"", "bbox", "box"} {
+			four = nil
+			for _, n := range set {
+				if at := slices.IndexFunc(columns, func(c string) bool { return boxFold(c) == before+n }); at >= 0 {
+					four = append(four, columns[at])
+				}
+			}
+			if len(four) == 4 {
+				return four
+			}
+		}
+	}
+	return nil
+}
+
+// Named is a box of four numbers that have names; false: they are no numbers from 0.
+func Named(columns, texts []string) (b Box, ok bool) {
+	for i, s := range texts {
+		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
+			return b, false
+		}
+		b.N[i] = n
+	}
+	b.Form = Corners
+	if last := boxFold(columns[3]); strings.HasSuffix(last, "h") || strings.HasSuffix(last, "height") {
+		b.Form = Sized
+	}
+	return b, true
+}
+
+// Parse reads a JSON value, or a text that is one or has numbers with blanks or commas between
+// them and boxes with ; between them. nil: there is none. false: it is none that it knows.
+func Parse(v any) (Sides, bool) {
+	switch of := v.(type) {
+	case nil:
+		return nil, true
+	case string:
+		s := strings.TrimSpace(of)
+		if s == "" {
+			return nil, true
+		}
+		if s[0] == '[' || s[0] == '{' {
+			v, issues := table.ParseJSON([]byte(s))
+			if len(issues) > 0 {
+				return nil, false
+			}
+			return Parse(v)
+		}
+		var list []any
+		for part := range strings.SplitSeq(s, ";") {
+			var one []any
+			for _, n := range strings.FieldsFunc(part, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' }) {
+				one = append(one, json.Number(n))
+			}
+			list = append(list, one)
+		}
+		return Parse(list)
+	case map[string]any:
+		if b, ok := boxNamed(of); ok {
+			return Sides{"": {b}}, true
+		}
+		out := Sides{}
+		for side, list := range of {
+			if side != "right" && side != "left" {
+				return nil, false
+			}
+			all, ok := parseList(list)
+			if !ok {
+				return nil, false
+			}
+			if len(all) > 0 {
+				out[side] = all
+			}
+		}
+		if len(out) == 0 {
+			return nil, false
+		}
+		return out, true
+	}
+	all, ok := parseList(v)
+	if len(all) == 0 || !ok {
+		return nil, ok
+	}
+	return Sides{"": all}, true
+}
+
+// parseList reads a box or a list of them.
+func parseList(v any) (out []Box, ok bool) {
+	if of, object := v.(map[string]any); object {
+		b, ok := boxNamed(of)
+		return []Box{b}, ok
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	if len(list) > 0 {
+		if _, number := list[0].(json.Number); number {
+			list = []any{v}
+		}
+	}
+	for _, one := range list {
+		if of, object := one.(map[string]any); object {
+			b, ok := boxNamed(of)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, b)
+			continue
+		}
+		four, _ := one.([]any)
+		if len(four) != 4 {
+			return nil, false
+		}
+		var b Box
+		for i, n := range four {
+			number, _ := n.(json.Number)
+			f, err := number.Float64()
+			if err != nil || !(f >= 0) || math.IsInf(f, 0) {
+				return nil, false
+			}
+			b.N[i] = f
+		}
+		out = append(out, b)
+	}
+	return out, true
+}
+
+func boxNamed(of map[string]any) (Box, bool) {
+	keys := slices.Sorted(maps.Keys(of))
+	four := OfColumns(keys)
+	if len(four) != 4 || len(keys) != 4 {
+		return Box{}, false
+	}
+	var texts []string
+	for _, k := range four {
+		n, _ := of[k].(json.Number)
+		texts = append(texts, n.String())
+	}
+	return Named(four, texts)
+}
+
+// Placed is the boxes of an item and the size of its pictures; of numbers that are no pixels it
+// need not be known.
+type Placed struct {
+	Sides Sides
+	W, H  int
+}
+
+// Meaning is what the numbers of a data set mean.
+type Meaning struct{ Unit, Form string }
+
+// UnitOf is what the numbers are in: fractions where more than half of the boxes have none above
+// 1, per cents where they have none above 100, else pixels. The others are then wrong.
+func UnitOf(all []Placed) string {
+	n, fractions, cents := 0, 0, 0
+	for _, p := range all {
+		for _, list := range p.Sides {
+			for _, b := range list {
+				n++
+				switch most := slices.Max(b.N[:]); {
+				case most <= 1:
+					fractions++
+				case most <= 100:
+					cents++
+				}
+			}
+		}
+	}
+	switch {
+	case 2*fractions > n:
+		return Fractions
+	case 2*(fractions+cents) > n:
+		return PerCents
+	}
+	return Pixels
+}
+
+// Tell finds out which form fits more of the boxes, corners where both fit as many.
+func Tell(unit, form string, all []Placed) (m Meaning, both bool) {
+	m = Meaning{unit, form}
+	if form != "" {
+		return m, false
+	}
+	fits := map[string]int{}
+	n := 0
+	for _, p := range all {
+		for _, list := range p.Sides {
+			for _, b := range list {
+				if b.Form != "" {
+					continue
+				}
+				n++
+				for _, f := range Forms() {
+					if _, bad := (Meaning{unit, f}).Region(b, p.W, p.H); bad == "" {
+						fits[f]++
+					}
+				}
+			}
+		}
+	}
+	if m.Form = Corners; fits[Sized] > fits[Corners] {
+		m.Form = Sized
+	}
+	return m, n > 0 && fits[Sized] == n && fits[Corners] == n
+}
+
+// fine is how finely fractions and per cents are kept: parts of a side.
+const fine = 1_000_000
+
+// Region is a box as a part of a picture of w x h pixels; bad says what is wrong with it. Pixels
+// are rounded outwards, so that the region covers the box.
+func (m Meaning) Region(b Box, w, h int) (r perturb.Region, bad string) {
+	n := b.N
+	if form := b.Form; form == Sized || form == "" && m.Form == Sized {
+		n[2], n[3] = n[0]+n[2], n[1]+n[3]
+	}
+	scale, limits := 1.0, [4]float64{100, 100, 100, 100}
+	switch m.Unit {
+	case Fractions:
+		scale, limits = 100, [4]float64{1, 1, 1, 1}
+	case Pixels:
+		limits = [4]float64{float64(w), float64(h), float64(w), float64(h)}
+	}
+	if n[0] >= n[2] || n[1] >= n[3] || n[2] > limits[2]+1e-9 || n[3] > limits[3]+1e-9 {
+		within := map[string]string{Fractions: "from 0 to 1", PerCents: "from 0 to 100", Pixels: fmt.Sprintf("in a picture of %dx%d pixels", w, h)}[m.Unit]
+		return r, fmt.Sprintf("x0 < x1 and y0 < y1, %s (boxes: %s, boxes_form: %s)", within, m.Unit, m.Form)
+	}
+	for i := range n {
+		n[i] = min(n[i], limits[i])
+	}
+	if m.Unit == Pixels {
+		return perturb.Region{X0: int(math.Floor(n[0])) * h, Y0: int(math.Floor(n[1])) * w, X1: int(math.Ceil(n[2])) * h, Y1: int(math.Ceil(n[3])) * w, Of: w * h}, ""
+	}
+	whole := true
+	for i := range n {
+		n[i] *= scale
+		whole = whole && math.Abs(n[i]-math.Round(n[i])) < 1e-9
+	}
+	of := 0
+	if !whole {
+		of = fine
+		for i := range n {
+			n[i] *= fine / 100
+		}
+	}
+	at := func(i int) int { return int(math.Round(n[i])) }
+	r = perturb.Region{X0: at(0), Y0: at(1), X1: at(2), Y1: at(3), Of: of}
+	if err := r.Check(); err != nil {
+		return r, err.Error()
+	}
+	return r, ""
+}
