@@ -15,8 +15,7 @@ import (
 	"assay/backends/backendtest"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/results"
 	"assay/timing"
 )
@@ -53,14 +52,14 @@ func connected(t *testing.T, protocol, url string) backends.Backend {
 	return b
 }
 
-func chest(t *testing.T, seed uint64, index int) (backends.Image, scene.Question) {
+func chest(t *testing.T, seed uint64, index int) (backends.Image, films.Question) {
 	t.Helper()
-	s := scene.New(seed, index)
+	s := films.New(seed, index)
 	var b bytes.Buffer
 	if err := png.Encode(&b, s.Render(256)); err != nil {
 		t.Fatal(err)
 	}
-	q := scene.Questions(s)
+	q := films.Questions(s)
 	return backends.Image{Bytes: b.Bytes(), MIME: "image/png"}, q[index%len(q)]
 }
 
@@ -99,7 +98,7 @@ func TestPlantedFaults(t *testing.T) {
 		}
 		var ledger book
 		before := runtime.NumGoroutine()
-		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: readers, Ledger: &ledger})
+		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: readers, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +164,7 @@ func TestFaultsStrikeAtTheirRate(t *testing.T) {
 	p := phantom.Profiles()[0]
 	p.Name, p.Base, p.PerChunk, p.PerMegapixel, p.PerToken = "often", 0, 0, 0, 0
 	p.Faults = []phantom.Fault{{Kind: phantom.FaultInternal, Rate: .2}, {Kind: phantom.FaultLoading, Rate: .1}}
-	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []phantom.Profile{p}})
+	s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Readers: []phantom.Profile{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +194,7 @@ func TestFaultsStrikeAtTheirRate(t *testing.T) {
 func TestLedgerJoinsTurns(t *testing.T) {
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
 		var ledger book
-		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 5, Ledger: &ledger})
+		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 5, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +221,7 @@ func TestLedgerJoinsTurns(t *testing.T) {
 				t.Errorf("%s: nobody sent %s", protocol, e.Sent)
 				continue
 			}
-			if e.Final == "" || !strings.HasSuffix(resp.Answer, e.Final) || len(e.Believed) != int(scene.NumSites) || e.Own != e.Final {
+			if e.Final == "" || !strings.HasSuffix(resp.Answer, e.Final) || len(e.Believed) != int(films.NumSites) || e.Own != e.Final {
 				t.Errorf("%s: %q came, the ledger has %+v", protocol, resp.Answer, e)
 			}
 			for _, step := range e.Steps {

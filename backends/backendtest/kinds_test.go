@@ -13,7 +13,7 @@ import (
 	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/timing"
 )
 
@@ -78,7 +78,7 @@ func TestAServerOfAnotherKindIsNamed(t *testing.T) {
 		}
 	}
 	for _, is := range []string{"ollama", "llamacpp", "vllm"} {
-		h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: is, Loaded: map[string]string{"llamacpp": "honest"}[is]})
+		h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: is, Loaded: map[string]string{"llamacpp": "honest"}[is]})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,7 @@ import (
 	"assay/backends/backendtest"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/timing"
 )
 
@@ -81,7 +80,7 @@ func TestPhantoms(t *testing.T) {
 // that a llama-server has, whatever it is asked for; the others look names up.
 func serve(t *testing.T, protocol, loaded string) func(wire.Dial) (backends.Backend, error) {
 	t.Helper()
-	o := phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7}
+	o := phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 7}
 	if protocol == "llamacpp" {
 		o.Loaded = loaded
 	}
@@ -109,7 +108,7 @@ func TestPhantomLlamaServerWithoutEyes(t *testing.T) {
 }
 
 func TestPhantomThinksApart(t *testing.T) {
-	chest := scene.New(1, 2)
+	chest := films.New(1, 2)
 	var film bytes.Buffer
 	if err := png.Encode(&film, chest.Render(256)); err != nil {
 		t.Fatal(err)
@@ -120,7 +119,7 @@ func TestPhantomThinksApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, think := range []bool{true, false} {
-			req := backendtest.Ask("thinker", scene.Questions(chest)[0].Text, backends.Image{Bytes: film.Bytes(), MIME: "image/png"})
+			req := backendtest.Ask("thinker", films.Questions(chest)[0].Text, backends.Image{Bytes: film.Bytes(), MIME: "image/png"})
 			req.Think = &think
 			rec := timing.NewRecorder(timing.NewClock())
 			resp, err := b.Generate(t.Context(), req, rec)

@@ -14,8 +14,7 @@ import (
 	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 func connect(t *testing.T, kind, url string) backends.Backend {
@@ -35,15 +34,15 @@ func connect(t *testing.T, kind, url string) backends.Backend {
 // protocol's raw endpoint, up to the limit of tokens; who did not says something else.
 func TestContinuationsOfPhantoms(t *testing.T) {
 	var whole string
-	for _, q := range scene.Questions(scene.New(7, 0)) {
-		if skill.Remembers(memory(t), q.Text) {
+	for _, q := range films.Questions(films.New(7, 0)) {
+		if films.Remembers(memory(t), q.Text) {
 			whole = q.Text
 			break
 		}
 	}
 	ctx := context.Background()
 	for _, protocol := range phantom.Protocols() {
-		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 1, Skill: new(skill.Films)})
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: 1, Skill: new(films.Films)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // grey is a picture file of 280 x 280 pixels: 100 tokens.
@@ -102,7 +102,7 @@ func TestCachesReuseWhatRealOnesDo(t *testing.T) {
 		},
 	} {
 		caches := &phantom.Caches{}
-		h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol, Caches: caches})
+		h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: protocol, Caches: caches})
 		if err != nil {
 			t.Fatal(err)
 		}

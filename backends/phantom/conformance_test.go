@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // exchange is one response as it came over the connection.
@@ -246,7 +246,7 @@ func sameAs(t *testing.T, folder, name, url, method, path, body string, exact bo
 }
 
 func TestOllamaIsLikeTheRecordings(t *testing.T) {
-	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "ollama", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}})
+	url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "ollama", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}})
 	const folder = "ollama-0.24.0"
 	chat := func(more string) string {
 		return `{"model":"tiny-vlm","messages":[{"role":"user","content":"Describe this image.","images":["` + picture(224, 112) + `"]}]` + more + `}`
@@ -324,7 +324,7 @@ func covered(t *testing.T, folder string) {
 }
 
 func TestLlamaServerIsLikeTheRecordings(t *testing.T) {
-	one := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}, Loaded: "tiny-vlm"})
+	one := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Readers: []phantom.Profile{quick("tiny-vlm", true), quick("tiny-text", false)}, Loaded: "tiny-vlm"})
 	const folder, path = "llama-server-b10573", "/v1/chat/completions"
 	ask := func(url, more string) string {
 		return `{"model":"tiny-vlm","max_tokens":48,"messages":[{"role":"user","content":[{"type":"text","text":"Describe this image."},{"type":"image_url","image_url":{"url":"` + url + `"}}]}]` + more + `}`
@@ -383,7 +383,7 @@ func TestLlamaServerIsLikeTheRecordings(t *testing.T) {
 	if e := send(t, one, "POST", path, strings.Replace(chat(""), "tiny-vlm", "nope", 1)); !strings.HasPrefix(e.status, "HTTP/1.1 200") {
 		t.Errorf("any name: %s %s", e.status, e.body())
 	}
-	many := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp"})
+	many := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "llamacpp"})
 	if e := send(t, many, "POST", path, strings.Replace(chat(""), "tiny-vlm", "nope", 1)); !strings.HasPrefix(e.status, "HTTP/1.1 404") || shape(decoded(t, e)) != "{error:{code:number,message:string,type:string,},}" {
 		t.Errorf("unknown name: %s %s", e.status, e.body())
 	}
@@ -402,7 +402,7 @@ func decoded(t *testing.T, e exchange) any {
 func TestUnverifiedVLLMFraming(t *testing.T) {
 	thinker := quick("seer", true)
 	thinker.Thinking = phantom.ThinksChannel
-	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "vllm", Readers: []phantom.Profile{thinker, quick("scribe", false)}})
+	url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "vllm", Readers: []phantom.Profile{thinker, quick("scribe", false)}})
 	const path, question = "/v1/chat/completions", "How large is the heart? Select one option.\\nA. Normal\\nB. Borderline"
 	chat := func(model, more string) string {
 		return `{"model":"` + model + `","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + picture(56, 56) + `"}},{"type":"text","text":"` + question + `"}]}]` + more + `}`

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/phantom/scene"
+	films "assay/harness/dataset/phantom"
 )
 
 // TestMain has garbage collected less often: what these tests make is small and soon gone.
@@ -34,7 +34,7 @@ func fenced(text string) string {
 
 // knows is what readers of phantom cases know.
 func knows(prompt string) (string, bool) {
-	q, ok := scene.Understand(prompt)
+	q, ok := films.Understand(prompt)
 	return q.Type, ok
 }
 
@@ -51,26 +51,26 @@ func judged(t *testing.T, j phantom.Judge, schema, prompt string) (map[string]an
 
 // asked is a question about a scene.
 type asked struct {
-	q     scene.Question
-	truth scene.Findings
+	q     films.Question
+	truth films.Findings
 }
 
 func askeds(n int) []asked {
 	var out []asked
 	for i := 0; len(out) < n; i++ {
-		s := scene.New(5, i)
-		for _, q := range scene.Questions(s) {
+		s := films.New(5, i)
+		for _, q := range films.Questions(s) {
 			out = append(out, asked{q, s.Truth()})
 		}
 	}
 	return out[:n]
 }
 
-func accuracyPrompt(q scene.Question, answer string) string {
+func accuracyPrompt(q films.Question, answer string) string {
 	return "Compare.\n\nQuestion:\n" + q.Text + "\n\nAnswer key: " + q.Answer + "\n\nThe text.\n" + fenced(answer)
 }
 
-func wrongAnswer(q scene.Question) string {
+func wrongAnswer(q films.Question) string {
 	for _, c := range q.Query.Choices() {
 		if a := q.Query.Answer([]string{c}); a != q.Answer && a != "" {
 			return a

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // A model's first reply waits for it to be loaded, and says so; one that was
@@ -15,7 +15,7 @@ import (
 func TestModelsAreLoadedOnce(t *testing.T) {
 	p := quick("heavy", true)
 	p.Load, p.Base = 40*time.Millisecond, 2*time.Millisecond
-	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "ollama", Readers: []phantom.Profile{p}})
+	url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "ollama", Readers: []phantom.Profile{p}})
 	load := func() time.Duration {
 		_, body := chatBody("ollama", "heavy", "")
 		var last struct {
@@ -41,7 +41,7 @@ func TestTokensPerChunkAndJitter(t *testing.T) {
 	for _, protocol := range protocols() {
 		one, four := quick("one", true), quick("four", true)
 		four.ChunkTokens, four.Jitter = 4, .5
-		url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: []phantom.Profile{one, four}})
+		url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: []phantom.Profile{one, four}})
 		count := func(model string) (chunks, tokens int) {
 			path, body := chatBody(protocol, model, "")
 			text := string(send(t, url, "POST", path, body).body())

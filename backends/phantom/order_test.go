@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // order is the shapes of a stream's chunks in order; equal neighbours count once, so
@@ -30,8 +30,8 @@ func order(t *testing.T, e exchange) []string {
 func TestStreamsComeInTheRecordedOrder(t *testing.T) {
 	const recordings = "../backendtest/testdata/recordings"
 	readers := []phantom.Profile{quick("tiny-vlm", true)}
-	ollama := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "ollama", Readers: readers})
-	llama := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Readers: readers, Loaded: "tiny-vlm"})
+	ollama := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "ollama", Readers: readers})
+	llama := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Readers: readers, Loaded: "tiny-vlm"})
 	chat := `{"model":"tiny-vlm","messages":[{"role":"user","content":"Describe this image.","images":["` + picture(224, 112) + `"]}],"stream":true`
 	ask := `{"model":"tiny-vlm","max_tokens":48,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"Describe this image."},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + picture(224, 112) + `"}}]}]`
 	compared := map[string]int{}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 func protocols() []string { return []string{"ollama", "llamacpp", "vllm"} }
@@ -59,7 +59,7 @@ func TestChunksLeaveWhenTheyAreDue(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := quick("steady", true)
 			p.Base, p.PerToken, p.PerMegapixel, p.PerChunk = 40*time.Millisecond, 10*time.Microsecond, 100*time.Millisecond, 7*time.Millisecond
-			h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: []phantom.Profile{p}})
+			h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: []phantom.Profile{p}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestChunksLeaveWhenTheyAreDue(t *testing.T) {
 
 func TestTokenLimit(t *testing.T) {
 	for _, protocol := range protocols() {
-		url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: []phantom.Profile{quick("quick", true)}})
+		url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: []phantom.Profile{quick("quick", true)}})
 		path, body := chatBody(protocol, "quick", `,"max_tokens":3,"options":{"num_predict":3}`)
 		got := string(send(t, url, "POST", path, body).body())
 		if !strings.Contains(got, `reason":"length"`) || strings.Contains(got, `reason":"stop"`) {
@@ -147,7 +147,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	slow.PerChunk = time.Minute
 	for _, protocol := range protocols() {
 		for _, how := range []string{"client", "server"} {
-			s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: []phantom.Profile{slow}})
+			s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: []phantom.Profile{slow}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,11 +214,11 @@ func get(t *testing.T, url string) []byte {
 }
 
 func TestTextOnlyInEachProtocol(t *testing.T) {
-	url := listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Loaded: "text-only"})
+	url := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Loaded: "text-only"})
 	if props := string(get(t, url+"/props")); !strings.Contains(props, `"vision":false`) {
 		t.Errorf("props of a text-only model: %s", props)
 	}
-	url = listen(t, phantom.Options{Skill: new(skill.Films), Protocol: "ollama"})
+	url = listen(t, phantom.Options{Skill: new(films.Films), Protocol: "ollama"})
 	e := send(t, url, "POST", "/api/show", `{"model":"text-only:latest"}`)
 	if !strings.Contains(string(e.body()), `"capabilities":["completion"]`) {
 		t.Errorf("show: %s", e.body())
@@ -230,14 +230,14 @@ func TestTextOnlyInEachProtocol(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	if _, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: "grpc"}); err == nil || !strings.Contains(err.Error(), `found "grpc"`) {
+	if _, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: "grpc"}); err == nil || !strings.Contains(err.Error(), `found "grpc"`) {
 		t.Errorf("unknown protocol: %v", err)
 	}
-	if _, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: "llamacpp", Loaded: "nobody"}); err == nil || !strings.Contains(err.Error(), "honest") {
+	if _, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Loaded: "nobody"}); err == nil || !strings.Contains(err.Error(), "honest") {
 		t.Errorf("unknown reader: %v", err)
 	}
 	for _, addr := range []string{"0.0.0.0:0", ":0", "127.0.0.1", "192.0.2.1:0"} {
-		if s, err := phantom.Listen(addr, phantom.Options{Skill: new(skill.Films), Protocol: "ollama"}); err == nil {
+		if s, err := phantom.Listen(addr, phantom.Options{Skill: new(films.Films), Protocol: "ollama"}); err == nil {
 			s.Close()
 			t.Errorf("listens on %s", addr)
 		}
@@ -256,7 +256,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	var urls [3]http.Handler
 	for i, protocol := range protocols() {
-		if urls[i], err = phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol, Readers: []phantom.Profile{quick("quick", true)}}); err != nil {
+		if urls[i], err = phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: protocol, Readers: []phantom.Profile{quick("quick", true)}}); err != nil {
 			f.Fatal(err)
 		}
 	}

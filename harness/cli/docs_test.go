@@ -16,8 +16,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
@@ -305,7 +304,7 @@ func newWorkplace(t *testing.T, data string, commands []string) *workplace {
 	put(t, in("bench.yaml"), smallTour(t))
 	url := map[string]string{}
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
-		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7})
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +360,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		}
 	case "perturb":
 		if has("IMAGE") {
-			file, err := perturb.EncodePNG(scene.New(7, 0).Render(256))
+			file, err := perturb.EncodePNG(films.New(7, 0).Render(256))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(w.dir, "picture.png"), file, 0o644)
 			}

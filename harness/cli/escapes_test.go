@@ -15,7 +15,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/cli"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // evil sets a terminal's title, hides what stands before it, and turns what comes behind.
@@ -66,7 +66,7 @@ studies: {cot: {dataset: chest, arms: [direct]}}
 
 // boastful is a phantom server that puts escapes behind all that it says of itself.
 func boastful(t *testing.T, protocol string, says *atomic.Value) http.Handler {
-	h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol})
+	h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: protocol})
 	if err != nil {
 		t.Fatal(err)
 	}

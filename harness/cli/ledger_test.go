@@ -15,7 +15,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/results"
 	"assay/results/store"
 )
@@ -118,7 +118,7 @@ func TestScoresEqualTheLedger(t *testing.T) {
 	var ledger book
 	var urls []any
 	for _, protocol := range []string{"ollama", "llamacpp", "vllm"} {
-		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7, Ledger: &ledger})
+		s, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 7, Ledger: &ledger})
 		if err != nil {
 			t.Fatal(err)
 		}

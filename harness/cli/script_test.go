@@ -21,7 +21,7 @@ import (
 	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/results/store"
 )
 
@@ -181,7 +181,7 @@ func TestScripts(t *testing.T) {
 				if neg || len(args) != 1 {
 					ts.Fatalf("usage: phantom PROTOCOL")
 				}
-				p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: args[0], Seed: 7})
+				p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: args[0], Seed: 7})
 				ts.Check(err)
 				ts.Defer(func() { p.Close() })
 				ts.Setenv("PHANTOM", p.URL)

@@ -19,7 +19,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/timing"
@@ -80,7 +80,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		{"vllm", "honest", false, Raw, ByTokens, false},
 		{"llamacpp", "text-only", false, Raw, ByTokens, false},
 	} {
-		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.protocol, Seed: 1, Skill: new(skill.Films)})
+		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.protocol, Seed: 1, Skill: new(films.Films)})
 		if err != nil {
 			t.Fatal(err)
 		}

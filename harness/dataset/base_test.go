@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 )
 
 const oneEntry = `{"Is it?": {"type": "comparison", "projection_hint": "frontal", "answers": {
@@ -80,7 +80,7 @@ func TestKnowledgeIsRefusedInWords(t *testing.T) {
 
 // The bases that we make keep the schema, too.
 func TestOurKnowledgeBases(t *testing.T) {
-	for name, text := range map[string][]byte{"phantoms": scene.Knowledge(), "synthetic TAIX-VQA": datasettest.TAIXKnowledge(false), "with gaps": datasettest.TAIXKnowledge(true)} {
+	for name, text := range map[string][]byte{"phantoms": phantom.Knowledge(), "synthetic TAIX-VQA": datasettest.TAIXKnowledge(false), "with gaps": datasettest.TAIXKnowledge(true)} {
 		kb, problems := ParseKnowledge(name, text)
 		if len(problems) > 0 || len(kb.questions) < 30 {
 			t.Errorf("%s: %v", name, problems)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
@@ -21,7 +21,7 @@ import (
 // the generator's version, the seed, each scene's number and truth, and the
 // size. Rendering is integer arithmetic, so no machine's maths enters; tests pin
 // the bytes, and whatever changes them, a change of perturb's PNG encoder
-// included, has to raise scene.Version. The digest covers all texts as they are.
+// included, has to raise phantom.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size}, table.Library{})
 }
@@ -38,11 +38,11 @@ func phantoms(from Source) (*Dataset, error) {
 	choose := rand.New(rand.NewPCG(seed, 0x70686e746d))
 	var types []string
 	asked := map[string]int{} // questions so far by type and task
-	for i, all := range scene.EachDrafts(seed, cases) {
-		types = scene.NextType(types, Types(), choose)
-		q := scene.Rarest(all, types[0], asked, choose)
+	for i, all := range phantom.EachDrafts(seed, cases) {
+		types = phantom.NextType(types, Types(), choose)
+		q := phantom.Rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
-		d.Items = append(d.Items, phantomItem(scene.New(seed, i), q.Question(), size))
+		d.Items = append(d.Items, phantomItem(phantom.New(seed, i), q.Question(), size))
 	}
 	if err := closedItems(d, from); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func phantoms(from Source) (*Dataset, error) {
 	digest := newDigester()
 	for n, it := range d.Items {
 		i := n % cases
-		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, seed, i, size, scene.New(seed, i).Truth()))
+		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, seed, i, size, phantom.New(seed, i).Truth()))
 		digest.add(it, [][sha256.Size]byte{sum})
 	}
 	d.Digest = digest.String()
@@ -58,7 +58,7 @@ func phantoms(from Source) (*Dataset, error) {
 	return d, nil
 }
 
-func phantomImage(name string, s scene.Scene, size int) Image {
+func phantomImage(name string, s phantom.Scene, size int) Image {
 	return Image{Name: name, Modality: "X-ray", Load: func() ([]byte, error) {
 		file, err := perturb.EncodePNG(s.Render(size))
 		if err != nil {
@@ -68,7 +68,7 @@ func phantomImage(name string, s scene.Scene, size int) Image {
 	}}
 }
 
-func phantomItem(s scene.Scene, q scene.Question, size int) Item {
+func phantomItem(s phantom.Scene, q phantom.Question, size int) Item {
 	// Nothing of the truth may stand in a name: names reach prompts and logs.
 	id := fmt.Sprintf("case-%05d", s.Index()+1)
 	it := Item{
@@ -97,9 +97,9 @@ func closedItems(d *Dataset, from Source) error {
 	var types []string
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
 	for i := range from.Items {
-		types = scene.NextType(types, ClosedTypes(), choose)
-		s := scene.New(from.Seed, i)
-		q := scene.LeastGiven(scene.Faithful(s), types[0], asked, choose)
+		types = phantom.NextType(types, ClosedTypes(), choose)
+		s := phantom.New(from.Seed, i)
+		q := phantom.LeastGiven(phantom.Faithful(s), types[0], asked, choose)
 		asked[q.Query.Type+"="+q.Answer]++
 		asked[q.Query.Type+":"+q.Finding]++
 		it := phantomItem(s, q, from.Size)
@@ -114,11 +114,11 @@ func closedItems(d *Dataset, from Source) error {
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
-		it.Aliases = Aliases(scene.FaithfulAliases(), it.optionTexts())
+		it.Aliases = Aliases(phantom.FaithfulAliases(), it.optionTexts())
 		questions = append(questions, it.Question)
 		d.Items = append(d.Items, it)
 	}
-	more := extras{kb: OwnKnowledge(scene.Knowledge(questions...))}
+	more := extras{kb: OwnKnowledge(phantom.Knowledge(questions...))}
 	for i := range from.Items {
 		more.complete(&d.Items[from.Items+i])
 	}

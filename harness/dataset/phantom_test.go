@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/results/text"
 )
 
@@ -99,8 +99,8 @@ func TestPhantomItemsAreBalancedAndSound(t *testing.T) {
 			if len(it.GoldPaths) == 0 || len(it.GoldPaths[0]) < 3 {
 				t.Errorf("%s: gold paths are %v", it.ID, it.GoldPaths)
 			}
-			q, ok := scene.Understand(it.Question)
-			if want := q.Answer(q.Solve(scene.New(seed, i).Truth())); !ok || it.Answer != want {
+			q, ok := phantom.Understand(it.Question)
+			if want := q.Answer(q.Solve(phantom.New(seed, i).Truth())); !ok || it.Answer != want {
 				t.Errorf("%s: the answer is %q, the scene says %q", it.ID, it.Answer, want)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 )
 
 // severalFilms makes cases of several films, of which one decides: each place and
@@ -24,7 +24,7 @@ func severalFilms(from Source) *Dataset {
 	digest := newDigester()
 	for i := range from.Items {
 		keys, golds = next(keys, from.Images), next(golds, 5)
-		c := scene.NewCase(from.Seed, i, from.Images, keys[0]+1, golds[0])
+		c := phantom.NewCase(from.Seed, i, from.Images, keys[0]+1, golds[0])
 		it := Item{ID: fmt.Sprintf("case-%05d", i+1), Question: c.Question.Text, Type: TypeDiagnosis, Answer: c.Question.Answer, Task: c.Question.Task, Modality: "X-ray",
 			Case:    &Case{History: c.History, Chapter: "Diseases of the respiratory system"},
 			leaking: Leaking{Title: c.Diagnosis, Captions: c.Captions, Findings: c.Findings, Key: c.Key}}
@@ -40,7 +40,7 @@ func severalFilms(from Source) *Dataset {
 		var sums [][sha256.Size]byte
 		for n, film := range c.Films {
 			it.Images = append(it.Images, phantomImage(fmt.Sprintf("%s-%d.png", it.ID, n+1), film, from.Size))
-			sums = append(sums, sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d film %d size %d truth %v", scene.Version, from.Seed, i, n+1, from.Size, film.Truth())))
+			sums = append(sums, sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d film %d size %d truth %v", phantom.Version, from.Seed, i, n+1, from.Size, film.Truth())))
 		}
 		digest.add(it, sums)
 		d.Items = append(d.Items, it)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
@@ -51,8 +51,8 @@ func TestPhantomCases(t *testing.T) {
 				t.Errorf("%s: caption %d: %q", it.ID, k+1, c)
 			}
 			// The caption of the image that decides says so, and no other's does.
-			q := scene.CaseIn("")
-			_, told := q.Told(c, scene.Findings{})
+			q := phantom.CaseIn("")
+			_, told := q.Told(c, phantom.Findings{})
 			if (len(told) == 1) != (k+1 == leak.Key) {
 				t.Errorf("%s: caption %d, %q, tells %v; the key is %d", it.ID, k+1, c, told, leak.Key)
 			}

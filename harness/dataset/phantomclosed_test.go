@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
@@ -30,7 +29,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 	cot, _ := phantomCases(t, 7, 48, 256)
 	digest := newDigester()
 	for i, it := range cot {
-		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", scene.Version, 7, i, 256, scene.New(7, i).Truth()))
+		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, 7, i, 256, phantom.New(7, i).Truth()))
 		digest.add(it, [][sha256.Size]byte{sum})
 	}
 	if want := "sha256:b2cd693f06e474fa432c4d4d9e7e5c34746b9aefaccebd7d9bd0cc0e240ea39a"; digest.String() != want {
@@ -63,7 +62,7 @@ func TestPhantomClosedItems(t *testing.T) {
 			if sides := len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0; it.Type == TypeComparative && (!sides || it.Finding != strings.TrimSuffix(it.Finding, "_Right")) {
 				t.Errorf("%s: compares %s in %v", it.ID, it.Finding, it.Regions)
 			}
-			if q, ok := scene.Understand(it.Question); !ok || q.Answer(q.Solve(scene.New(seed, i).Truth())) != it.Answer {
+			if q, ok := phantom.Understand(it.Question); !ok || q.Answer(q.Solve(phantom.New(seed, i).Truth())) != it.Answer {
 				t.Errorf("%s: %q is not %q", it.ID, it.Question, it.Answer)
 			}
 			for alias, of := range it.Aliases {
@@ -107,24 +106,24 @@ func TestRegionsCoverTheFindings(t *testing.T) {
 		for _, r := range it.Regions {
 			all = append(all, r...)
 		}
-		q, _ := scene.Understand(it.Question)
-		look := func(op perturb.Op) scene.Findings {
+		q, _ := phantom.Understand(it.Question)
+		look := func(op perturb.Op) phantom.Findings {
 			var out image.Image
 			if out, err = op.Apply(img, 1); err != nil {
 				t.Fatal(err)
 			}
-			return film.Look(out, film.Scene.Render).Findings
+			return phantom.Look(out, phantom.Scene.Render).Findings
 		}
 		f := look(perturb.Op{Name: "occlude", Regions: all})
 		sites := q.Sites()
-		if !slices.ContainsFunc(sites, func(s scene.Site) bool { return f[s].Sure }) {
+		if !slices.ContainsFunc(sites, func(s phantom.Site) bool { return f[s].Sure }) {
 			hidden++
 		} else {
 			t.Logf("%s: %q is seen through its cover", it.ID, it.Question)
 		}
 		f = look(perturb.Op{Name: "box", Regions: all})
 		outlined++
-		if got := q.Answer(q.Solve(f)); got != it.Answer || slices.ContainsFunc(sites, func(s scene.Site) bool { return !f[s].Sure }) {
+		if got := q.Answer(q.Solve(f)); got != it.Answer || slices.ContainsFunc(sites, func(s phantom.Site) bool { return !f[s].Sure }) {
 			changed++
 			t.Logf("%s: outlined, %q is %q, was %q", it.ID, it.Question, got, it.Answer)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 )
 
@@ -119,7 +119,7 @@ func keys(kind string) []Key {
 	return []Key{
 		{Name: "items", Kinds: made, Needed: true, Least: 1, Most: 1_000_000, Whole: func(s *Source) *int { return &s.Items }},
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
-		{Name: "images", Kinds: made, Least: 2, Most: scene.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
+		{Name: "images", Kinds: made, Least: 2, Most: phantom.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
 		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
 		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *Mapping { return &s.Columns }},

@@ -14,7 +14,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
@@ -61,7 +61,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 	}
 	drafts := 0
 	for _, protocol := range phantom.Protocols() {
-		server, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 7})
+		server, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}

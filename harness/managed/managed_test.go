@@ -25,7 +25,7 @@ import (
 	"assay/backends/ollama"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/managed"
 	"assay/results"
 	"assay/timing"
@@ -109,7 +109,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[3] == "mute" {
 		time.Sleep(10 * time.Minute) // this is the server, not a test
 	}
-	p, err := phantom.Listen(os.Args[2], phantom.Options{Skill: new(skill.Films), Protocol: "ollama"})
+	p, err := phantom.Listen(os.Args[2], phantom.Options{Skill: new(films.Films), Protocol: "ollama"})
 	if err != nil {
 		panic(err)
 	}
@@ -461,7 +461,7 @@ func (n *nonces) Generate(ctx context.Context, req *backends.Request, rec *timin
 func TestATakenAddressIsRefused(t *testing.T) {
 	b, events, _ := serve(t, 2, time.Minute)
 	addr := strings.TrimPrefix(urlOf(t, b), "http://")
-	other, err := phantom.Listen(addr, phantom.Options{Skill: new(skill.Films), Protocol: "ollama"})
+	other, err := phantom.Listen(addr, phantom.Options{Skill: new(films.Films), Protocol: "ollama"})
 	if err != nil {
 		t.Fatal(err)
 	}

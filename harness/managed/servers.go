@@ -11,7 +11,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/config"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/results"
 )
 
@@ -26,7 +26,7 @@ type Servers struct {
 	Stay     bool
 	open     map[string]backends.Backend
 	phantoms []*phantom.Server
-	films    skill.Films // of all phantoms: they are shown the same pictures
+	films    films.Films // of all phantoms: they are shown the same pictures
 	managed  map[string]*Server
 	weights  weights
 	logs     []*os.File // that managed servers write to

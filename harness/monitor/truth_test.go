@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/monitor"
 	"assay/results"
 	"assay/results/store"
@@ -62,7 +62,7 @@ func recover(t testing.TB, card phantom.Card, trials, hz int) found {
 		p.Name, p.PerChunk, p.Base = fmt.Sprintf("r%d", i), each*time.Millisecond, each*6*time.Millisecond
 		readers = append(readers, p)
 	}
-	h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: "ollama", Seed: 1, Readers: readers, Activity: act})
+	h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: "ollama", Seed: 1, Readers: readers, Activity: act})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -292,7 +292,7 @@ return share, least, most, ok, true`},
 			{"nothing is worth a search", "filterer.choose", "5*searched < 4*size", "5*searched < size"},
 			{"noise is searched for flat parts", "filterer.choose", "19", "30"},
 		}},
-		{dir: "harness/dataset/phantom/film", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestWhatTheNumberSurvives|TestOtherPictures|TestOutlines|TestHeatIsFound", mutants: []mutant{
+		{dir: "harness/dataset/phantom", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestWhatTheNumberSurvives|TestOtherPictures|TestOutlines|TestHeatIsFound", mutants: []mutant{
 			{"edges of the picture vote on its number", "plane.decode", "v < 2*usual && v > -2*usual", "v < 99*usual && v > -99*usual"},
 			{"any border is a number", "plane.decode", "checked == check(n)", "checked == check(n) || other == 63"},
 			{"a cover hides nothing", "View.hides", "4*covered", "covered"},

@@ -20,7 +20,7 @@ import (
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/plan"
 	"assay/harness/runner"
 	"assay/harness/study/cot"
@@ -109,7 +109,7 @@ func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func exact(t *testing.T, protocol string, caches *phantom.Caches, cold bool, wrap func(backends.Backend) backends.Backend) (got proven) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h, err := phantom.Handler(phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 5, Readers: []phantom.Profile{slow()}, Caches: caches})
+		h, err := phantom.Handler(phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 5, Readers: []phantom.Profile{slow()}, Caches: caches})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func exact(t *testing.T, protocol string, caches *phantom.Caches, cold bool, wra
 // overNetwork runs a measurement over the network, in real time.
 func overNetwork(t *testing.T, protocol string, caches *phantom.Caches, cold bool, wrap func(backends.Backend) backends.Backend) proven {
 	t.Helper()
-	srv, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(skill.Films), Protocol: protocol, Seed: 5, Readers: []phantom.Profile{slow()}, Caches: caches})
+	srv, err := phantom.Listen("127.0.0.1:0", phantom.Options{Skill: new(films.Films), Protocol: protocol, Seed: 5, Readers: []phantom.Profile{slow()}, Caches: caches})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/cli/command"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // streams are those of the command line.
@@ -42,7 +42,7 @@ func Command(in command.Streams) *cli.Command {
 					if err := command.NoArguments(c); err != nil {
 						return err
 					}
-					o := phantom.Options{Skill: new(skill.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
+					o := phantom.Options{Skill: new(films.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
 					if c.Bool("caches") {
 						o.Caches = &phantom.Caches{}
 					}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 // traffic counts requests to a server; gone are those whose asker did not wait.
@@ -27,7 +27,7 @@ type traffic struct{ asked, answered, gone atomic.Int32 }
 // slow is a phantom server that thinks for a while before it answers, and counts.
 func slow(t testing.TB, think time.Duration, counts ...*traffic) string {
 	t.Helper()
-	p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: "ollama", Seed: 3, Skill: new(skill.Films)})
+	p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: "ollama", Seed: 3, Skill: new(films.Films)})
 	if err != nil {
 		t.Fatal(err)
 	}

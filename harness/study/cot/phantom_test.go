@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 	"assay/harness/judge"
 	"assay/harness/study/accuracy"
 	"assay/harness/study/cot/steps"
@@ -29,8 +29,8 @@ func TestPhantomQuestions(t *testing.T) {
 		return v
 	}
 	for i := range 12 {
-		s := scene.New(11, i)
-		for _, q := range scene.Questions(s) {
+		s := phantom.New(11, i)
+		for _, q := range phantom.Questions(s) {
 			var options []dataset.Option
 			for _, o := range q.Query.Options {
 				options = append(options, dataset.Option{Label: o.Label, Text: o.Text})

@@ -26,8 +26,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/runner"
@@ -166,7 +165,7 @@ type instrument struct {
 	study   study.Study
 	arms    []string // of the study; nil: all
 	servers []*phantom.Server
-	films   skill.Films
+	films   films.Films
 	ledger  *os.File // of what readers say; nil: none
 }
 
@@ -488,7 +487,7 @@ func (in *instrument) truths(m model) (truths, error) {
 			if err := arm.Turns[0].Execute(&prompt, study.Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: map[string]string{}}); err != nil {
 				return l, err
 			}
-			r, err := skill.Read(m.profile, in.args.Seed, phantom.Ask{Prompt: prompt.String(), Films: []phantom.Film{film}, Seed: *sampling().Seed})
+			r, err := films.Read(m.profile, in.args.Seed, phantom.Ask{Prompt: prompt.String(), Films: []phantom.Film{film}, Seed: *sampling().Seed})
 			if err != nil {
 				return l, err
 			}
@@ -506,11 +505,11 @@ func (in *instrument) truths(m model) (truths, error) {
 				continue
 			}
 			l.cot += right
-			q, ok := scene.Understand(it.Question)
+			q, ok := films.Understand(it.Question)
 			if !ok {
 				return l, fmt.Errorf("check: item %s asks no phantom question", it.ID)
 			}
-			truth := scene.New(in.args.Seed, number-1).Truth()
+			truth := films.New(in.args.Seed, number-1).Truth()
 			p, rec := steps(q, truth, r.Steps, it.GoldPaths)
 			l.precision += 100 * p / n
 			l.recall += 100 * rec / n
@@ -532,7 +531,7 @@ func (in *instrument) truths(m model) (truths, error) {
 
 // steps is precision and recall of the steps behind one answer, from what is
 // true of the scene.
-func steps(q scene.Query, truth scene.Findings, said []phantom.Said, paths [][]dataset.Step) (precision, recall float64) {
+func steps(q films.Query, truth films.Findings, said []phantom.Said, paths [][]dataset.Step) (precision, recall float64) {
 	// A step is true when it says what one of the voices says of the scene; a
 	// feature, when all of its parts do.
 	parts := func(text string) []string {

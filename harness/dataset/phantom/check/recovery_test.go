@@ -19,7 +19,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/managed"
@@ -93,7 +93,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	}
 	defer ledger.Close()
 	var urls []string
-	films := new(skill.Films)
+	films := new(films.Films)
 	for _, protocol := range phantom.Protocols() {
 		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: protocol, Seed: a.Seed, Skill: films, Ledger: ledger})
 		if err != nil {

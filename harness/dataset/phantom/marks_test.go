@@ -1,16 +1,16 @@
-package film_test
+package phantom_test
 
 import (
 	"image"
 	"slices"
 	"testing"
 
-	"assay/harness/dataset/phantom/film"
+	"assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
 // region is a site's box as data sets of chest radiographs have it.
-func region(s film.Site) perturb.Region {
+func region(s phantom.Site) perturb.Region {
 	b := s.Box()
 	return perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]}
 }
@@ -33,7 +33,7 @@ func painted(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	return rgba
 }
 
-func close(a, b image.Rectangle, by int) bool {
+func filmClose(a, b image.Rectangle, by int) bool {
 	d := []int{a.Min.X - b.Min.X, a.Min.Y - b.Min.Y, a.Max.X - b.Max.X, a.Max.Y - b.Max.Y}
 	return slices.Max(d) <= by && slices.Min(d) >= -by
 }
@@ -47,14 +47,14 @@ func pictures(img *image.Gray) map[string]image.Image {
 	return map[string]image.Image{"grey": img, "colour": rgb}
 }
 
-func marked() []film.Site {
-	return []film.Site{film.EffusionRight, film.OpacityLeft, film.AtelectasisRight, film.Heart, film.Congestion, film.VenousCatheter, film.GastricTube}
+func marked() []phantom.Site {
+	return []phantom.Site{phantom.EffusionRight, phantom.OpacityLeft, phantom.AtelectasisRight, phantom.Heart, phantom.Congestion, phantom.VenousCatheter, phantom.GastricTube}
 }
 
 func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 333, 512, 1024} {
-		clean := film.New(41, i).Render(size)
+		clean := phantom.New(41, i).Render(size)
 		for what, img := range pictures(clean) {
 			if m := look(img).Marks; len(m) > 0 {
 				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
@@ -71,8 +71,8 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 					box := region(site).Pixels(size, size)
 					got := look(painted(t, clean, op)).Marks
 					n++
-					want := film.Mark{Kind: film.Outline, At: box, Thickness: thick}
-					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !close(got[0].At, box, 1) {
+					want := phantom.Mark{Kind: phantom.Outline, At: box, Thickness: thick}
+					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !filmClose(got[0].At, box, 1) {
 						wrong++
 						t.Logf("%d px, %s, colour %v: drawn %v, found %v", size, site, colour, want, got)
 					}
@@ -87,7 +87,7 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 
 func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 	for i, size := range []int{256, 512, 1024} {
-		clean := film.New(42, i).Render(size)
+		clean := phantom.New(42, i).Render(size)
 		for _, site := range marked() {
 			last := -1
 			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
@@ -96,7 +96,7 @@ func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 				}
 				box := mirrored(region(site).Pixels(size, size), size)
 				got := look(painted(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
-				if len(got) != 1 || got[0].Kind != film.Heat || !close(got[0].At, box, size/25+2) {
+				if len(got) != 1 || got[0].Kind != phantom.Heat || !filmClose(got[0].At, box, size/25+2) {
 					t.Errorf("%d px, %s at opacity %v: %v, drawn round %v", size, site, opacity, got, box)
 					continue
 				}
@@ -129,7 +129,7 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 512, 1024} {
 		for k := range 3 - i {
-			clean := film.New(43, 10*i+k).Render(size)
+			clean := phantom.New(43, 10*i+k).Render(size)
 			whole := look(clean)
 			for _, site := range marked() {
 				occlude, _ := perturb.SpecOf("occlude")
@@ -141,7 +141,7 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 						got := look(painted(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{region(site)}}))
 						n++
 						box := region(site).Pixels(size, size)
-						if len(got.Marks) != 1 || got.Marks[0].Kind != film.Cover || !close(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
+						if len(got.Marks) != 1 || got.Marks[0].Kind != phantom.Cover || !filmClose(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
 							wrong++
 							t.Logf("%d px, %s, case %d, %s filled with %s at %v: found %v, reads %v", size, what, 10*i+k, site, fill, box, got.Marks, got.Findings[site])
 						}
@@ -159,10 +159,10 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 }
 
 func TestTwoMarksAreTwo(t *testing.T) {
-	both := []perturb.Region{region(film.EffusionRight), region(film.EffusionLeft)}
+	both := []perturb.Region{region(phantom.EffusionRight), region(phantom.EffusionLeft)}
 	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
 		for _, size := range []int{256, 512, 1500} {
-			img := film.New(45, 3).Render(size)
+			img := phantom.New(45, 3).Render(size)
 			if got := look(painted(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
 				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
 			}
@@ -174,11 +174,11 @@ func TestTwoMarksAreTwo(t *testing.T) {
 func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 20 {
-		img := film.New(7, i).Render(256)
+		img := phantom.New(7, i).Render(256)
 		whole := look(img)
-		for site := film.EffusionRight; site < film.Exposure; site++ {
+		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
 			got := look(painted(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
-			for other := range film.NumSites {
+			for other := range phantom.NumSites {
 				readings++
 				if got.Findings[other] != whole.Findings[other] {
 					changed++
@@ -193,8 +193,8 @@ func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 }
 
 func BenchmarkLook(b *testing.B) {
-	img := film.New(46, 0).Render(512)
+	img := phantom.New(46, 0).Render(512)
 	for b.Loop() {
-		film.Look(img, func(film.Scene, int) *image.Gray { return img })
+		phantom.Look(img, func(phantom.Scene, int) *image.Gray { return img })
 	}
 }

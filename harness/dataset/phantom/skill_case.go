@@ -1,4 +1,4 @@
-package skill
+package phantom
 
 import (
 	"fmt"
@@ -7,21 +7,19 @@ import (
 	"strings"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
 )
 
 // origins is by site which picture, from 1, shows most of it; 0: none, or it was read.
-type origins [scene.NumSites]int
+type origins [NumSites]int
 
 // together is what the pictures that the reader attends to show of a case: of each
 // site the most. Its film is the one that shows most of what is asked, wherever it
 // stands, so that chance falls the same way when others come and go.
-func (p mind) together(films []phantom.Film, sites []scene.Site) (view film.View, from origins) {
+func (p mind) together(films []phantom.Film, sites []Site) (view View, from origins) {
 	least := uint64(0)
 	of := make([]uint64, len(films))
 	for i, one := range p.attended(films) {
-		v := one.View.(film.View)
+		v := one.View.(View)
 		if of[i] = v.Film; i == 0 || v.Film < least {
 			least = v.Film
 		}
@@ -33,14 +31,14 @@ func (p mind) together(films []phantom.Film, sites []scene.Site) (view film.View
 		}
 	}
 	view.Film = least
-	if top := most(view.Findings, sites); view.Findings[top].Grade >= scene.Moderate {
+	if top := most(view.Findings, sites); view.Findings[top].Grade >= Moderate {
 		view.Film = of[from[top]-1]
 	}
 	return view, from
 }
 
 // most is the site of which findings hold the most.
-func most(f scene.Findings, sites []scene.Site) scene.Site {
+func most(f Findings, sites []Site) Site {
 	top := sites[0]
 	for _, s := range sites {
 		if f[s].Grade > f[top].Grade {
@@ -52,22 +50,22 @@ func most(f scene.Findings, sites []scene.Site) scene.Site {
 
 // read adds what the prompt says of the films. Who is told what decides takes what
 // nobody saw for nothing.
-func read(q scene.Query, prompt string, f scene.Findings, from origins) (scene.Findings, origins) {
+func read(q Query, prompt string, f Findings, from origins) (Findings, origins) {
 	f, told := q.Told(prompt, f)
 	for _, s := range told {
 		from[s] = 0
 	}
 	for _, s := range q.Sites() {
 		if len(told) > 0 && !f[s].Sure {
-			f[s] = scene.Reading{Sure: true}
+			f[s] = Reading{Sure: true}
 		}
 	}
 	return f, from
 }
 
 // cite puts the picture that decides in front of the step that says what shows.
-func (o origins) cite(q scene.Query, f scene.Findings, steps []phantom.Said) int {
-	if q.Kind != scene.AskCase {
+func (o origins) cite(q Query, f Findings, steps []phantom.Said) int {
+	if q.Kind != AskCase {
 		return 0
 	}
 	at := o[most(f, q.Sites())]
@@ -96,17 +94,17 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 		return ""
 	}
 	var lines []string
-	all := scene.Findings{}
+	all := Findings{}
 	for i, one := range films {
 		text := "A frontal chest radiograph."
 		if i < len(p.attended(films)) {
-			v := one.View.(film.View)
+			v := one.View.(View)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
 			f, d := v.Findings, phantom.New(h.Sum64())
-			if right := scene.Caption(f); !d.Hits(p.StepRight) {
-				for text = right; text == right; text = scene.Caption(f) {
-					f[d.Below(int(scene.Congestion)+1)].Grade = d.Below(3)
+			if right := Caption(f); !d.Hits(p.StepRight) {
+				for text = right; text == right; text = Caption(f) {
+					f[d.Below(int(Congestion)+1)].Grade = d.Below(3)
 				}
 			} else {
 				text = right
@@ -121,10 +119,10 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 	}
 	switch {
 	case discussion:
-		q := scene.CaseIn(prompt)
+		q := CaseIn(prompt)
 		all, _ = q.Told(prompt, all)
 		var b strings.Builder
-		for _, s := range scene.Discuss(q, all, lines) {
+		for _, s := range Discuss(q, all, lines) {
 			fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Text)
 		}
 		return strings.TrimSuffix(b.String(), "\n")

@@ -1,4 +1,4 @@
-package skill
+package phantom
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"sync"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
 )
 
 // maxFilms is how many files a Films remembers, maxClean how many pixels of clean films:
@@ -32,12 +30,12 @@ type Films struct {
 
 // drawn is a clean film of a size.
 type drawn struct {
-	film.Scene
+	Scene
 	size int
 }
 
 // draw draws a clean film, unless it has.
-func (f *Films) draw(s film.Scene, size int) *image.Gray {
+func (f *Films) draw(s Scene, size int) *image.Gray {
 	f.mu.Lock()
 	draw, ok := f.clean[drawn{s, size}]
 	if !ok {
@@ -64,7 +62,7 @@ func (f *Films) Open(file []byte) (phantom.Film, error) {
 	if err != nil {
 		return phantom.Film{}, err
 	}
-	one = phantom.Film{File: key, Size: img.Bounds().Size(), View: film.Look(img, f.draw)}
+	one = phantom.Film{File: key, Size: img.Bounds().Size(), View: Look(img, f.draw)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil || len(f.of) >= maxFilms {
@@ -79,7 +77,7 @@ func (f *Films) Read(p phantom.Profile, seed uint64, a phantom.Ask) (phantom.Rep
 	r, err := mind{p, f.known}.read(seed, a)
 	if r.Understood {
 		r.Reply.Seen, r.Reply.Believed = map[string]string{}, map[string]string{}
-		for s := range scene.NumSites {
+		for s := range NumSites {
 			if r.Seen[s].Sure {
 				r.Reply.Seen[s.String()] = s.Grades()[r.Seen[s].Grade]
 			}
@@ -91,7 +89,7 @@ func (f *Films) Read(p phantom.Profile, seed uint64, a phantom.Ask) (phantom.Rep
 
 // Knows says of which type the question in a prompt is.
 func (f *Films) Knows(prompt string) (typ string, ok bool) {
-	q, ok := scene.Understand(prompt)
+	q, ok := Understand(prompt)
 	return q.Type, ok
 }
 

@@ -1,13 +1,13 @@
-package film_test
+package phantom_test
 
 import (
 	"testing"
 
-	"assay/harness/dataset/phantom/film"
+	"assay/harness/dataset/phantom"
 )
 
 func BenchmarkRender512(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
-		film.New(3, i%20).Render(512)
+		phantom.New(3, i%20).Render(512)
 	}
 }

@@ -1,4 +1,4 @@
-package film
+package phantom
 
 // All geometry is fixed point: one is the width of the picture and full weight.
 // Integers round the same way on every processor; floating point with fused

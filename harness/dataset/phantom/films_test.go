@@ -1,4 +1,4 @@
-package skill
+package phantom
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
 )
 
 // A file that was opened before is read as its pixels are.
@@ -18,7 +16,7 @@ func TestFilms(t *testing.T) {
 	var films Films
 	p := phantom.Profiles()[0]
 	for i := range 6 {
-		s := scene.New(4, i%3)
+		s := New(4, i%3)
 		img := s.Render(256)
 		var file bytes.Buffer
 		if err := png.Encode(&file, img); err != nil {
@@ -31,10 +29,10 @@ func TestFilms(t *testing.T) {
 				if err != nil || one.Size != image.Pt(256, 256) {
 					t.Errorf("%+v, %v", one, err)
 				}
-				for _, q := range scene.Questions(s)[:4] {
+				for _, q := range Questions(s)[:4] {
 					prompt := q.Text + " Reason step by step."
 					got, err1 := Read(p, 1, phantom.Ask{Prompt: prompt, Films: []phantom.Film{one}})
-					want, err2 := Read(p, 1, phantom.Ask{Prompt: prompt, Films: []phantom.Film{{Size: one.Size, View: film.Look(img, film.Scene.Render)}}})
+					want, err2 := Read(p, 1, phantom.Ask{Prompt: prompt, Films: []phantom.Film{{Size: one.Size, View: Look(img, Scene.Render)}}})
 					if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
 						t.Errorf("%q: %+v, %v; from pixels %+v, %v", q.Text, got, err1, want, err2)
 					}

@@ -1,4 +1,4 @@
-package scene
+package phantom
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
 )
 
 // Diagnosis is the type of the question about a case of several films.
@@ -60,7 +59,7 @@ func NewCase(seed uint64, index, films, key, gold int) Case {
 		if n == key-1 {
 			truth[sites[gold]].Grade = Severe
 		}
-		s := film.Showing(seed, index*MaxFilms+n, truth)
+		s := Showing(seed, index*MaxFilms+n, truth)
 		c.Films = append(c.Films, s)
 		c.Captions = append(c.Captions, Caption(truth))
 		shown = append(shown, fmt.Sprintf("Image %d: %s", n+1, c.Captions[n]))

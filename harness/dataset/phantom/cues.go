@@ -1,4 +1,4 @@
-package skill
+package phantom
 
 import (
 	"image"
@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
 )
 
 var (
@@ -18,14 +16,14 @@ var (
 
 // heard are the cues in the words of a prompt, at most one of each kind: a line that quotes
 // one answer, somebody's opinion where it names a person, else one that was given away.
-func heard(prompt string, q scene.Query) []phantom.Cue {
+func heard(prompt string, q Query) []phantom.Cue {
 	var out []phantom.Cue
 	for line := range strings.Lines(prompt) {
 		var named []string
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 			if i := slices.IndexFunc(q.Choices(), func(c string) bool { return strings.EqualFold(c, m[1]) }); i >= 0 {
 				named = append(named, q.Choices()[i])
-			} else if i := slices.IndexFunc(q.Options, func(o scene.Option) bool { return o.Label == m[1] }); i >= 0 {
+			} else if i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Label == m[1] }); i >= 0 {
 				named = append(named, q.Options[i].Text)
 			}
 		}
@@ -47,15 +45,15 @@ func heard(prompt string, q scene.Query) []phantom.Cue {
 // say that the finding asked about is worse there, marks on both that it is the
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
-func pointed(view film.View, size image.Point, q scene.Query) []phantom.Cue {
-	if q.Kind != scene.AskSide || q.Type == "bool" || q.Type == "multiple" {
+func pointed(view View, size image.Point, q Query) []phantom.Cue {
+	if q.Kind != AskSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
 	var out []phantom.Cue
 	for _, k := range []struct {
-		mark film.MarkKind
+		mark MarkKind
 		cue  phantom.CueKind
-	}{{film.Outline, phantom.CueBox}, {film.Heat, phantom.CueHeat}} {
+	}{{Outline, phantom.CueBox}, {Heat, phantom.CueHeat}} {
 		var on [2]bool
 		var strength float64
 		for _, m := range view.Marks {
@@ -88,7 +86,7 @@ func pointed(view film.View, size image.Point, q scene.Query) []phantom.Cue {
 }
 
 // covers reports whether a mark is drawn where a box is, more or less.
-func covers(m image.Rectangle, box scene.Box, size image.Point) bool {
+func covers(m image.Rectangle, box Box, size image.Point) bool {
 	b := image.Rect(box[0]*size.X/100, box[1]*size.Y/100, box[2]*size.X/100, box[3]*size.Y/100)
 	in := m.Intersect(b)
 	area := func(r image.Rectangle) int { return r.Dx() * r.Dy() }

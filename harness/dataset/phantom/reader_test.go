@@ -1,31 +1,17 @@
-package skill_test
+package phantom_test
 
 import (
 	"encoding/json"
-	"flag"
 	"image"
 	"math"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
-
-// TestMain has garbage collected less often: what tests make is small and soon gone. Benchmarks collect as the
-// program does.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400)
-	}
-	m.Run()
-}
 
 const (
 	direct = "\n\nAnswer only, without an explanation."
@@ -35,21 +21,21 @@ const (
 // exam is questions about rendered scenes.
 type exam struct {
 	film []phantom.Film
-	q    scene.Question
+	q    films.Question
 }
 
 // open is a picture that was looked at, once; TestFilms says that files are read
 // as their pixels are.
 func open(img image.Image) []phantom.Film {
-	return []phantom.Film{{Size: img.Bounds().Size(), View: film.Look(img, film.Scene.Render)}}
+	return []phantom.Film{{Size: img.Bounds().Size(), View: films.Look(img, films.Scene.Render)}}
 }
 
 func exams(n int) []exam {
 	var out []exam
 	for i := range n {
-		s := scene.New(77, i)
+		s := films.New(77, i)
 		film := open(s.Render(256))
-		all := scene.Questions(s)
+		all := films.Questions(s)
 		for k := range 4 {
 			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
 		}
@@ -57,9 +43,9 @@ func exams(n int) []exam {
 	return out
 }
 
-func read(t *testing.T, p phantom.Profile, a phantom.Ask) skill.Reply {
+func read(t *testing.T, p phantom.Profile, a phantom.Ask) films.Reply {
 	t.Helper()
-	r, err := skill.Read(p, 5, a)
+	r, err := films.Read(p, 5, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,12 +53,12 @@ func read(t *testing.T, p phantom.Profile, a phantom.Ask) skill.Reply {
 }
 
 // final is what a reply answers.
-func final(r skill.Reply) string {
+func final(r films.Reply) string {
 	lines := strings.Split(r.Answer, "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
-func kinds(r skill.Reply) []string {
+func kinds(r films.Reply) []string {
 	var out []string
 	for _, s := range r.Steps {
 		out = append(out, s.Kind)
@@ -143,11 +129,11 @@ func profile(t *testing.T, name string) phantom.Profile {
 
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	p := profile(t, "honest")
-	s := scene.New(78, 3)
+	s := films.New(78, 3)
 	big, small := open(s.Render(512)), open(s.Render(256))
-	other := open(scene.New(78, 4).Render(256))
+	other := open(films.New(78, 4).Render(256))
 	moved := map[string]int{}
-	for _, q := range scene.Questions(s) {
+	for _, q := range films.Questions(s) {
 		base := phantom.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
 		want := read(t, p, base)
 		same := []phantom.Ask{base, base, base}
@@ -169,7 +155,7 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 				moved[what]++
 			}
 		}
-		if got, err := skill.Read(p, 6, base); err != nil || got.Clear != want.Clear {
+		if got, err := films.Read(p, 6, base); err != nil || got.Clear != want.Clear {
 			moved["profile seed"]++
 		}
 	}
@@ -182,17 +168,17 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 
 func TestBlindReaderDoesNotLook(t *testing.T) {
 	p := profile(t, "blind")
-	films := slices.Concat(open(scene.New(1, 0).Render(256)), open(scene.New(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
+	myFilms := slices.Concat(open(films.New(1, 0).Render(256)), open(films.New(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
 	right, n := 0, 0
 	for i := range 40 {
-		s := scene.New(2, i)
-		for k, q := range scene.Questions(s) {
+		s := films.New(2, i)
+		for k, q := range films.Questions(s) {
 			if k%5 != i%5 {
 				continue
 			}
-			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: films[:1]})
-			for i := range films[1:] {
-				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: films[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
+			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[:1]})
+			for i := range myFilms[1:] {
+				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
 				}
 			}
@@ -208,12 +194,12 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 }
 
 func TestWhereReasoningGoes(t *testing.T) {
-	s := scene.New(1, 2)
-	q := scene.Questions(s)[0]
+	s := films.New(1, 2)
+	q := films.Questions(s)[0]
 	film := open(s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
-	ask := func(think *bool, words string) skill.Reply {
+	ask := func(think *bool, words string) films.Reply {
 		return read(t, p, phantom.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
@@ -246,7 +232,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 
 func TestOtherPrompts(t *testing.T) {
 	p := profile(t, "honest")
-	chest := open(scene.New(1, 0).Render(256))
+	chest := open(films.New(1, 0).Render(256))
 	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
@@ -264,8 +250,8 @@ func TestOtherPrompts(t *testing.T) {
 		}
 	}
 	// A question of ours about a picture that is no chest is guessed at.
-	q := scene.Questions(scene.New(1, 0))[0]
-	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (scene.Findings{}) || r.Answer == "" {
+	q := films.Questions(films.New(1, 0))[0]
+	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (films.Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
 	var v map[string]string
@@ -275,11 +261,11 @@ func TestOtherPrompts(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	s := scene.New(1, 0)
+	s := films.New(1, 0)
 	img := s.Render(512)
-	q := scene.Questions(s)[0]
+	q := films.Questions(s)[0]
 	for b.Loop() {
-		if _, err := skill.Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
+		if _, err := films.Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
 			b.Fatal(err)
 		}
 	}

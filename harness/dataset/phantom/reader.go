@@ -1,8 +1,9 @@
-// Package skill is what phantom readers know: it answers questions about
+// Skill is what phantom readers know: it answers questions about
 // radiographs as a reader's Profile says: what it sees, how it reasons, what
 // moves it. A reader knows the request and nothing else, least of all the case
 // behind the picture.
-package skill
+
+package phantom
 
 import (
 	"encoding/binary"
@@ -15,8 +16,6 @@ import (
 	"strings"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/film"
-	"assay/harness/dataset/phantom/scene"
 )
 
 // asked is what others than the reader said, and the last of it. What came before
@@ -39,8 +38,8 @@ func asked(a phantom.Ask) (all, last string) {
 // Reply is a reader's, with what its eyes found as it is.
 type Reply struct {
 	phantom.Reply
-	Seen     scene.Findings // not sure where nothing could be seen
-	Believed scene.Findings
+	Seen     Findings // not sure where nothing could be seen
+	Believed Findings
 }
 
 // mind is a reader at work.
@@ -60,7 +59,7 @@ func Read(of phantom.Profile, seed uint64, a phantom.Ask) (Reply, error) {
 
 func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	all, last := asked(a)
-	q, ok := scene.Understand(all)
+	q, ok := Understand(all)
 	if a.Schema != nil {
 		answer, err := phantom.Instance(a.Schema)
 		return Reply{Reply: phantom.Reply{Answer: string(answer)}}, err
@@ -71,7 +70,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	films := a.Films
 	view, size := p.look(films)
 	var from origins
-	if q.Kind == scene.AskCase {
+	if q.Kind == AskCase {
 		view, from = p.together(films, q.Sites())
 		view.Findings, from = read(q, all, view.Findings, from)
 	}
@@ -88,7 +87,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	stepwise := as != formBare
 	thinks := p.Thinking != phantom.ThinksNot && (a.Think == nil || *a.Think)
 	plain := q
-	if q.Kind != scene.AskCase { // its options are all that tells cases apart where nothing was seen
+	if q.Kind != AskCase { // its options are all that tells cases apart where nothing was seen
 		plain.Options = nil
 	}
 	draws := func(what string) *phantom.Source {
@@ -152,9 +151,9 @@ func (p mind) attended(films []phantom.Film) []phantom.Film {
 
 // look is what the pictures that the reader attends to show. What the first does not
 // show, a later one may.
-func (p mind) look(films []phantom.Film) (view film.View, size image.Point) {
+func (p mind) look(films []phantom.Film) (view View, size image.Point) {
 	for i, one := range p.attended(films) {
-		v := one.View.(film.View)
+		v := one.View.(View)
 		if i == 0 {
 			view, size = v, one.Size
 			continue
@@ -169,14 +168,14 @@ func (p mind) look(films []phantom.Film) (view film.View, size image.Point) {
 }
 
 // hidden reports whether something of a film that matters is covered.
-func hidden(view film.View, sites []scene.Site) bool {
-	return view.Findings[scene.Exposure].Sure && slices.ContainsFunc(sites, func(s scene.Site) bool { return !view.Findings[s].Sure })
+func hidden(view View, sites []Site) bool {
+	return view.Findings[Exposure].Sure && slices.ContainsFunc(sites, func(s Site) bool { return !view.Findings[s].Sure })
 }
 
 // follow gives the answer of the first cue that moves the reader, which marks the
 // cue; else its own. A cue that is stronger, all else equal, is followed where a
 // weaker one is.
-func (p mind) follow(cues []phantom.Cue, q scene.Query, own []string, draws func(string) *phantom.Source) []string {
+func (p mind) follow(cues []phantom.Cue, q Query, own []string, draws func(string) *phantom.Source) []string {
 	for i := range cues {
 		c := &cues[i]
 		chance := map[phantom.CueKind]float64{phantom.CueOpinion: p.Sway.Opinion, phantom.CueLeak: p.Sway.Leak, phantom.CueBox: p.Sway.Box.Chance(c.Strength), phantom.CueHeat: p.Sway.Heat.Chance(c.Strength)}[c.Kind]
@@ -191,7 +190,7 @@ func (p mind) follow(cues []phantom.Cue, q scene.Query, own []string, draws func
 }
 
 // acuity is how well the reader sees a site at a grade, or sites in general.
-func (p mind) acuity(sites []scene.Site, f scene.Findings, stepwise bool) float64 {
+func (p mind) acuity(sites []Site, f Findings, stepwise bool) float64 {
 	a := phantom.Acuity{Direct: p.Acuity, CoT: p.AcuityCoT}
 	if len(sites) == 1 {
 		for _, e := range p.Eyes {
@@ -207,16 +206,16 @@ func (p mind) acuity(sites []scene.Site, f scene.Findings, stepwise bool) float6
 	return a.Direct
 }
 
-// form is how a reply is to be written.
-type form int
+// skillForm is how a reply is to be written.
+type skillForm int
 
 const (
-	formBare     form = iota // the answer alone
-	formSteps                // steps, then the answer
-	formTagged               // <think>, <external_influence>, <answer>
-	formDescribe             // of three turns: what shows
-	formReason               // the steps
-	formAnswer               // the answer between tags
+	formBare     skillForm = iota // the answer alone
+	formSteps                     // steps, then the answer
+	formTagged                    // <think>, <external_influence>, <answer>
+	formDescribe                  // of three turns: what shows
+	formReason                    // the steps
+	formAnswer                    // the answer between tags
 )
 
 var (
@@ -227,7 +226,7 @@ var (
 
 // formOf tells from the prompt's words how to answer. A prompt that wants neither
 // reasoning nor the bare answer gets the bare answer.
-func formOf(all, last string) form {
+func formOf(all, last string) skillForm {
 	low := strings.ToLower(last)
 	switch {
 	case strings.Contains(low, "<think>"), strings.Contains(low, "<external_influence>"):
@@ -253,7 +252,7 @@ func formOf(all, last string) form {
 }
 
 // write puts a reply into the form that is wanted.
-func (p mind) write(r *Reply, f form, thinks bool, reasons, told string) {
+func (p mind) write(r *Reply, f skillForm, thinks bool, reasons, told string) {
 	influence := "none"
 	if told != "" {
 		influence = told
@@ -352,9 +351,9 @@ func (p mind) goesOn(text string) string {
 }
 
 // imagine puts a guess where nothing was seen.
-func (p mind) imagine(f scene.Findings, hidden bool, d *phantom.Source) scene.Findings {
+func (p mind) imagine(f Findings, hidden bool, d *phantom.Source) Findings {
 	for s := range f {
-		guess := d.Below(len(scene.Site(s).Grades()))
+		guess := d.Below(len(Site(s).Grades()))
 		if d.Below(2) == 0 {
 			guess = 0 // most of what is asked about is not there
 		}
@@ -371,7 +370,7 @@ func (p mind) imagine(f scene.Findings, hidden bool, d *phantom.Source) scene.Fi
 // misread changes what the question asks about until the answer is another one:
 // one site first, then two, then more. Where no site matters, or none helps, the
 // answer itself goes astray.
-func misread(q scene.Query, f scene.Findings, d *phantom.Source) (scene.Findings, []string) {
+func misread(q Query, f Findings, d *phantom.Source) (Findings, []string) {
 	right := q.Answer(q.Solve(f))
 	sites := q.Sites()
 	for try := range 40 * len(sites) {
@@ -393,14 +392,14 @@ func misread(q scene.Query, f scene.Findings, d *phantom.Source) (scene.Findings
 
 // steps words the reasoning. Every step but the conclusion may be wrong by
 // itself; the conclusion is always the one that the answer follows from.
-func (p mind) steps(q scene.Query, r Reply, picks []string, d *phantom.Source) []phantom.Said {
+func (p mind) steps(q Query, r Reply, picks []string, d *phantom.Source) []phantom.Said {
 	voice := d.Below(64)
 	told := q.Steps(r.Believed, voice)
 	other, _ := misread(q, r.Believed, d)
 	astray := q.Steps(other, voice)
 	out := make([]phantom.Said, 0, len(p.Order))
 	for _, kind := range p.path(d) {
-		i := slices.IndexFunc(told, func(s scene.Step) bool { return s.Kind == kind })
+		i := slices.IndexFunc(told, func(s Step) bool { return s.Kind == kind })
 		said := phantom.Said{Kind: kind, Text: told[i].Text, Right: true}
 		slips := !d.Hits(p.StepRight)
 		switch {
@@ -467,13 +466,13 @@ func (p mind) reason(steps []phantom.Said) string {
 }
 
 // chat answers what is no question of ours.
-func (p mind) chat(a phantom.Ask, view film.View) string {
+func (p mind) chat(a phantom.Ask, view View) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`
 	case len(a.Films) == 0 || !p.Vision:
 		return "There is no picture here that I could look at, so I cannot say more about it."
-	case view.Findings[scene.Exposure].Sure:
+	case view.Findings[Exposure].Sure:
 		return "The picture is a frontal chest radiograph. I know many questions about such pictures, but this is none of them."
 	}
 	return "There is a picture, but it is not a chest radiograph, and I know nothing about other pictures."

@@ -1,4 +1,4 @@
-package scene_test
+package phantom_test
 
 import (
 	"os"
@@ -9,16 +9,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/harness/dataset/phantom/scene"
+	"assay/harness/dataset/phantom"
 )
 
 func TestEveryQuestionIsUnderstood(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := scene.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		s := phantom.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
 		before := rapid.SampledFrom([]string{"", "Look at the picture.\n\n", "Question: ", "System: A. Be brief.\nB) Be right.\n\nQuestion:\n"}).Draw(t, "before")
 		after := rapid.SampledFrom([]string{"", "\n\nReason step by step, then answer.", "\nAnswer with the letter only."}).Draw(t, "after")
-		for _, q := range scene.Questions(s) {
-			got, ok := scene.Understand(before + q.Text + after)
+		for _, q := range phantom.Questions(s) {
+			got, ok := phantom.Understand(before + q.Text + after)
 			if !ok || !reflect.DeepEqual(got, q.Query) {
 				t.Fatalf("%q is understood as %+v, %v; asked %+v", q.Text, got, ok, q.Query)
 			}
@@ -51,8 +51,8 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 	wordings, answers := map[string]bool{}, map[string]map[string]int{}
 	several := 0
 	for i := range 60 {
-		s := scene.New(3, i)
-		for _, q := range scene.Questions(s) {
+		s := phantom.New(3, i)
+		for _, q := range phantom.Questions(s) {
 			tasks[q.Task] = true
 			types[q.Query.Type]++
 			wordings[strings.SplitN(q.Text, "\n", 2)[0]] = true
@@ -103,8 +103,8 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 }
 
 func TestWrongFindingsChangeTheAnswer(t *testing.T) {
-	s := scene.New(3, 0)
-	for _, q := range scene.Questions(s) {
+	s := phantom.New(3, 0)
+	for _, q := range phantom.Questions(s) {
 		changed := len(q.Query.Sites()) == 0
 		for i := range 5 * 5 * 5 {
 			f := s.Truth()
@@ -122,7 +122,7 @@ func TestWrongFindingsChangeTheAnswer(t *testing.T) {
 func TestOtherPromptsAreNotUnderstood(t *testing.T) {
 	for _, p := range []string{"", "What is this?", "How severe is the", "Which of these devices can be seen? Select all that apply.",
 		"How severe is the sunburn on the patient's left side? Select one option.\nA. None\nB. Mild"} {
-		if q, ok := scene.Understand(p); ok {
+		if q, ok := phantom.Understand(p); ok {
 			t.Errorf("%q is understood as %+v", p, q)
 		}
 	}
@@ -134,7 +134,7 @@ func FuzzUnderstand(f *testing.F) {
 		f.Fatalf("the seed corpus is empty: %v", err)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
-		q, ok := scene.Understand(prompt)
+		q, ok := phantom.Understand(prompt)
 		if !ok {
 			return
 		}
@@ -143,7 +143,7 @@ func FuzzUnderstand(f *testing.F) {
 				t.Errorf("option %d has the label %q", i, o.Label)
 			}
 		}
-		if len(q.Steps(scene.Findings{}, 1)) != 4 || len(q.Solve(scene.Findings{})) == 0 || q.Task() == "" {
+		if len(q.Steps(phantom.Findings{}, 1)) != 4 || len(q.Solve(phantom.Findings{})) == 0 || q.Task() == "" {
 			t.Error("a question that is understood has no solution")
 		}
 	})

@@ -1,4 +1,4 @@
-package film_test
+package phantom_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/harness/dataset/phantom/film"
+	"assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 }
 
 // look draws the last clean film once: most tests change the same one again and again.
-func look(img image.Image) film.View {
-	return film.Look(img, func(s film.Scene, size int) *image.Gray {
+func look(img image.Image) phantom.View {
+	return phantom.Look(img, func(s phantom.Scene, size int) *image.Gray {
 		if last.img == nil || last.of != s || last.img.Rect.Dx() != size {
 			last.of, last.img = s, s.Render(size)
 		}
@@ -37,7 +37,7 @@ func look(img image.Image) film.View {
 }
 
 var last struct {
-	of  film.Scene
+	of  phantom.Scene
 	img *image.Gray
 }
 
@@ -45,7 +45,7 @@ func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
 	films := map[uint64]bool{}
 	for _, c := range []struct{ size, scenes int }{{128, 60}, {256, 60}, {333, 20}, {512, 20}, {1024, 3}, {2048, 1}} {
 		for i := range c.scenes {
-			s := film.New(uint64(100+c.size), i)
+			s := phantom.New(uint64(100+c.size), i)
 			view := look(s.Render(c.size))
 			films[view.Film] = true
 			if view.Findings != s.Truth() || len(view.Marks) > 0 {
@@ -86,12 +86,12 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 		{op("window"), 256, true}, {op("pad"), 256, true}, {whole, 256, false},
 	} {
 		for i := range 8 {
-			s := film.New(51, i)
+			s := phantom.New(51, i)
 			out, err := c.op.Apply(s.Render(c.size), 3)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := film.Findings{}
+			want := phantom.Findings{}
 			if c.seen {
 				want = s.Truth()
 			}
@@ -105,28 +105,28 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 // The number is all that a film is made of.
 func TestANumberIsAFilm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := film.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
-		if v := film.Look(s.Render(64), func(again film.Scene, size int) *image.Gray {
+		s := phantom.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		if v := phantom.Look(s.Render(64), func(again phantom.Scene, size int) *image.Gray {
 			if img := again.Render(size); !bytes.Equal(img.Pix, s.Render(size).Pix) {
 				t.Error("a film that is drawn from its number is another one")
 			}
 			return again.Render(size)
-		}); v.Findings != s.Truth() && v.Findings != (film.Findings{}) {
+		}); v.Findings != s.Truth() && v.Findings != (phantom.Findings{}) {
 			t.Errorf("reads %v of %v", v.Findings, s.Truth())
 		}
 	})
 }
 
-func pixels(b film.Box, size int) image.Rectangle {
+func pixels(b phantom.Box, size int) image.Rectangle {
 	return image.Rect(b[0]*size/100, b[1]*size/100, (b[2]*size+99)/100, (b[3]*size+99)/100)
 }
 
 func TestCoveredSitesAreNotSure(t *testing.T) {
 	for i := range 25 {
-		s := film.New(31, i)
+		s := phantom.New(31, i)
 		clean := s.Render(256 + 64*(i%5))
 		whole := look(clean)
-		for site := film.EffusionRight; site < film.Exposure; site++ {
+		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
 			img := image.NewGray(clean.Rect)
 			copy(img.Pix, clean.Pix)
 			draw.Draw(img, pixels(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
@@ -137,7 +137,7 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 			if got.Film != whole.Film {
 				t.Errorf("case %d: a box on %s changes the film's mark", i, site)
 			}
-			for other := range film.NumSites {
+			for other := range phantom.NumSites {
 				if r := got.Findings[other]; r.Sure && r != whole.Findings[other] {
 					t.Errorf("case %d: a box on %s turns %s from %v into %v", i, site, other, whole.Findings[other], r)
 				}
@@ -150,20 +150,20 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 5 {
-		s := film.New(32, i)
+		s := phantom.New(32, i)
 		img := s.Render(400)
 		whole := look(img)
-		for site := film.EffusionRight; site < film.Exposure; site++ {
+		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
 			r := pixels(site.Box(), 400)
 			outlined := image.NewGray(img.Rect)
 			copy(outlined.Pix, img.Pix)
 			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
 			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
-			for what, got := range map[string]film.View{"outline": look(outlined), "tint": look(tinted(img, r))} {
+			for what, got := range map[string]phantom.View{"outline": look(outlined), "tint": look(tinted(img, r))} {
 				if got.Film != whole.Film {
 					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
 				}
-				for other := range film.NumSites {
+				for other := range phantom.NumSites {
 					readings++
 					if got.Findings[other] != whole.Findings[other] {
 						changed++
@@ -206,7 +206,7 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 		"flat": flat, "noise": noise, "black": image.NewGray(image.Rect(0, 0, 64, 64)), "empty": image.NewGray(image.Rect(0, 0, 0, 0)),
 		"one pixel": image.NewGray16(image.Rect(0, 0, 1, 1)),
 	} {
-		if got := look(img).Findings; got != (film.Findings{}) {
+		if got := look(img).Findings; got != (phantom.Findings{}) {
 			t.Errorf("%s: read %v", name, got)
 		}
 	}
@@ -218,7 +218,7 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 // A detector's picture shows what the 8 bit one shows, in finer levels.
 func TestSixteenBits(t *testing.T) {
 	for i := range 12 {
-		s := film.New(61, i)
+		s := phantom.New(61, i)
 		fine, plain := s.Render16(300), s.Render(300)
 		levels := map[uint16]bool{}
 		for y := range 300 {

@@ -1,4 +1,4 @@
-package skill
+package phantom
 
 import (
 	"hash/fnv"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/scene"
 )
 
 // Remembers reports whether a question's text was learnt. Which ones were, hangs on
@@ -24,8 +23,8 @@ var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|g
 func learnt(m phantom.Memory) []string {
 	var out []string
 	for i := range m.Cases {
-		s := scene.New(m.Seed, i)
-		for _, q := range append(scene.Questions(s), scene.Faithful(s)...) {
+		s := New(m.Seed, i)
+		for _, q := range append(Questions(s), Faithful(s)...) {
 			if Remembers(m, q.Text) {
 				out = append(out, q.Text)
 			}

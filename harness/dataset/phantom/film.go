@@ -1,11 +1,16 @@
-// Package film draws chest phantoms: radiographs whose findings and devices are
-// known exactly.
+// Package phantom is the phantom data set: chest radiographs whose findings and devices
+// are known exactly, what one can ask about them and what is right, and readers of them.
 //
-//  1. New draws what a case holds: graded, sided findings, devices, exposure.
-//  2. Render turns that into pixels, in integers only: same scene, same bytes.
-//     The film's number stands in its border, hardly to be seen.
-//  3. Look reads that number off any picture, and finds what was drawn over it.
-package film
+//  1. New draws what a case holds: graded, sided findings, devices, exposure. Render
+//     turns that into pixels, in integers only: same scene, same bytes.
+//  2. Questions words what can be asked, with the gold answer and gold paths; types,
+//     tasks and answers are asked equally often (balance.go).
+//  3. Understand finds in a prompt's text alone what it asks. Solve answers a query from
+//     findings: from the truth it gives the gold answer, from what a reader saw the
+//     reader's.
+//  4. Films is the skill of phantom readers: it answers as a reader's Profile says. A
+//     reader knows the request and nothing else, least of all the case behind the picture.
+package phantom
 
 import "assay/backends/phantom"
 

@@ -1,4 +1,4 @@
-package skill_test
+package phantom_test
 
 import (
 	"fmt"
@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	"assay/harness/dataset/phantom/scene"
-	"assay/harness/dataset/phantom/skill"
+	films "assay/harness/dataset/phantom"
 )
 
 const caseFilms = 3
 
 // shown is a case with what eyes find on its films.
 type shown struct {
-	scene.Case
+	films.Case
 	prompt string
 	films  []phantom.Film
 }
@@ -26,7 +25,7 @@ type shown struct {
 var shownCases = sync.OnceValue(func() []shown {
 	var out []shown
 	for i := range 150 {
-		s := shown{Case: scene.NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
+		s := shown{Case: films.NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
 		for _, f := range s.Films {
 			s.films = append(s.films, open(f.Render(256))...)
 		}
@@ -150,14 +149,14 @@ func TestReadersWriteOfCases(t *testing.T) {
 	prompt := "Write a discussion of this case in five sections.\n" + s.History + "\nA. " + s.Question.Query.Options[0].Text + "\nB. " + s.Question.Query.Options[1].Text
 	text := read(t, profile(t, "thinker"), phantom.Ask{Prompt: prompt, Films: s.films}).Answer
 	at := -1
-	for _, name := range scene.Sections() {
+	for _, name := range films.Sections() {
 		i := strings.Index(text, name+": ")
 		if i <= at {
 			t.Errorf("section %s stands at %d of %q", name, i, text)
 		}
 		at = i
 	}
-	if r, _ := skill.Read(profile(t, "text-only"), 1, phantom.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
+	if r, _ := films.Read(profile(t, "text-only"), 1, phantom.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
 		t.Errorf("a reader without eyes wrote %q", r.Answer)
 	}
 }
