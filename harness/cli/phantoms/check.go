@@ -5,9 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/check"
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
-	"assay/harness/dataset/phantom/check"
 )
 
 func (s streams) checkCommand() *cli.Command {

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"assay/harness/dataset/phantom/check"
+	"assay/harness/check"
 	"assay/results/stats"
 )
 

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 // TestIntervalsCoverTheTruth draws few stores. The 400 of docs/accuracy.md, printed:
 //
-//	ASSAY_SLOW=1 go test -count=1 -v -run TestIntervalsCoverTheTruth ./harness/dataset/phantom/check
+//	ASSAY_SLOW=1 go test -count=1 -v -run TestIntervalsCoverTheTruth ./harness/check
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	simulated, seed := 24, uint64(1)
 	if os.Getenv("ASSAY_SLOW") != "" {

@@ -137,7 +137,7 @@ func peak() (float64, bool) {
 // BenchmarkFiveHundred takes 500 questions to a reader that answers after 20 ms and its answers to a
 // judge that is a model of such a server, 100 requests in flight each, and every attempt into the store:
 //
-//	go test -run '^$' -bench FiveHundred -benchtime 10x ./harness/dataset/phantom/check
+//	go test -run '^$' -bench FiveHundred -benchtime 10x ./harness/check
 //
 // s is both together, after the pictures were drawn: at 20 ms and 100 in flight the requests
 // alone take 0.2 s. The phantoms work on the same processors, and read every picture that they are sent.
