@@ -3,7 +3,6 @@ package config
 import (
 	"strconv"
 
-	"assay/harness/shots"
 	"assay/harness/study"
 )
 
@@ -15,14 +14,14 @@ func (c *checker) shots(st *Study, s section, known study.Definition) {
 		s.none("study "+known.Name+" shows no examples, or not in a load sweep", "remove the key", "shots", "shots_from")
 		return
 	}
-	s.asks("shots", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(shots.Most), Default: "0"})
+	s.asks("shots", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(study.Most), Default: "0"})
 	if n != nil {
-		list, bad := Ascending(n, 0, shots.Most)
+		list, bad := Ascending(n, 0, study.Most)
 		if bad == nil && len(list) == 0 {
 			bad = n
 		}
 		if bad != nil {
-			c.Errorf(bad.At, Join(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", shots.Most, bad.Found())
+			c.Errorf(bad.At, Join(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", study.Most, bad.Found())
 		} else if list[len(list)-1] > 0 { // none alone is what there is without the key
 			st.Shots = list
 		}

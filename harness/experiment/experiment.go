@@ -26,7 +26,6 @@ import (
 	"assay/harness/plan"
 	"assay/harness/render"
 	"assay/harness/runner"
-	"assay/harness/shots"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
@@ -47,7 +46,7 @@ type Bench struct {
 	Library table.Library // what it was assembled with
 
 	whole  []results.Planned          // once it is known
-	shots  map[string]*shots.Pool     // by study; those that show examples
+	shots  map[string]*study.Pool     // by study; those that show examples
 	judges map[string]judge.Judge     // by name; those that ask no model
 	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked
 }
@@ -67,7 +66,7 @@ type Assembler func(*config.Config) (*Bench, error)
 // Assemble reads in what an experiment names: its studies and their data sets. lib is for
 // those that are Parquet files or workbooks.
 func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
-	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*shots.Pool{}}
+	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
 	for _, s := range cfg.Studies {
 		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
@@ -110,7 +109,7 @@ func (b *Bench) makeShots() error {
 			continue
 		}
 		from := cmp.Or(s.ShotsFrom, s.Dataset)
-		pool, err := shots.New(shots.Source{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
+		pool, err := study.New(study.Source{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
 			Name: from, Examples: b.Sets[from].Items, Frame: b.frame(from), Most: slices.Max(s.Shots)})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: studies.%s.shots: %w", b.Config.File, s.Name, err))

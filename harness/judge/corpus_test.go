@@ -19,7 +19,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/cot"
 	"assay/harness/study/cot/steps"
 	"assay/harness/study/faithfulness"
@@ -56,7 +55,7 @@ func cases() map[string]judge.Case {
 			Knowledge: dataset.Knowledge{MustAll: []dataset.Term{{Term: "opacity on the left"}}}}},
 		"CA":        {Rubric: "CA", Fields: open},
 		"CT":        {Rubric: "CT", Fields: open},
-		"accuracy":  {Rubric: "accuracy", Fields: accuracy.Case{Question: "What is it?", Type: "single", Options: options, Gold: "B", Answer: answer}},
+		"accuracy":  {Rubric: "accuracy", Fields: study.Case{Question: "What is it?", Type: "single", Options: options, Gold: "B", Answer: answer}},
 		"precision": {Rubric: "precision", Fields: steps.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"recall":    {Rubric: "recall", Fields: steps.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"two paths": {Rubric: "recall", Fields: steps.Case{Question: "What is it?", Options: options, Paths: append(slices.Clone(one), one[0][:2]), Answer: answer}},

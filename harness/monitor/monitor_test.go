@@ -21,7 +21,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/monitor"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -428,7 +427,7 @@ func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 	if err := errors.Join(m.Stop(), monitor.Measure(ctx, st, 0)); err != nil {
 		t.Fatal(err)
 	}
-	s, c := &metric.Sample{}, cost.NewCosts("m", "cot", false)
+	s, c := &metric.Sample{}, study.NewCosts("m", "cot", false)
 	for _, r := range rows(t, st) {
 		c.Add(s.Item(), r, nil, nil)
 	}

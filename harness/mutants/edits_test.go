@@ -73,7 +73,7 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"a resumed run asks again", "Job.mark", "o.Failed && (job.RetryFailed || o.Kind == KindSwapped)", "!o.Failed || job.RetryFailed"},
 			{"what was taken back is not asked again", "Job.mark", "(job.RetryFailed || o.Kind == KindSwapped)", "job.RetryFailed"},
 		}},
-		{dir: "harness/study/cohort", mutants: []mutant{
+		{dir: "harness/study", mutants: []mutant{
 			{"models of other items are drawn together", "interval", "models[0].items", "0"},
 			{"draws without a value count", "interval", "!math.IsNaN(total)", "total > 0 || math.IsNaN(total)"},
 		}},
@@ -302,10 +302,10 @@ return share, least, most, ok, true`},
 			{"occlusion noise with the variance for its root", "fillings", "math.Sqrt(variance)", "variance"},
 			{"occlusion noise as wide as its source", "fillings", "math.Sqrt(variance) / bellSD", "math.Sqrt(variance)"},
 		}},
-		{dir: "harness/study/cost", mutants: []mutant{
-			{"several GPUs cost as much as one", "harness/study HeldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
-			{"joules of the processors are not paid for", "harness/study EnergyOf.Joules", "*gpu + *cpu", "*gpu"},
-			{"joules of the processors are left out", "harness/study Parts", "both > 0 && 2*both >= gpu", "false"},
+		{dir: "harness/study", mutants: []mutant{
+			{"several GPUs cost as much as one", "HeldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
+			{"joules of the processors are not paid for", "EnergyOf.Joules", "*gpu + *cpu", "*gpu"},
+			{"joules of the processors are left out", "Parts", "both > 0 && 2*both >= gpu", "false"},
 		}},
 		{dir: "harness/study", tests: "TestProjections", mutants: []mutant{
 			{"several GPUs are projected as one", "HeldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
@@ -370,7 +370,7 @@ func figures() []suite {
 			{"energies of other machines are compared", "compared", `col.Name.Unit == "s" || col.Name.Unit == "J"`, `col.Name.Unit == "s"`},
 			{"one judge alone is compared twice", "compared", "!alone", "(!alone || true)"},
 		}},
-		{dir: "harness/study/cost", tests: "TestPacesAreSpread|TestPowerIsOfKnownShares", mutants: []mutant{
+		{dir: "harness/study", tests: "TestPacesAreSpread|TestPowerIsOfKnownShares", mutants: []mutant{
 			{"p95 is p90", "Paces.Score", ".95", ".9"},
 			{"power over times that are not known", "Costs.Score", "d.timed", "d.seconds > 0"},
 		}},
@@ -381,7 +381,7 @@ func figures() []suite {
 			{"several GPUs cost as much as one", "level.fill", "float64(n)", "min(1, float64(n))"},
 			{"the processors' part counts too", "level.fill", "x.Part != results.PartGPU", "false"},
 		}},
-		{dir: "harness/study/byhost", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked", mutants: []mutant{
+		{dir: "harness/study", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked", mutants: []mutant{
 			{"p95 by host is the median", "tableOf", "g.account.Times.Latency[1]", "g.account.Times.Latency[0]"},
 			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},
 		}},

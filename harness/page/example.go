@@ -10,7 +10,6 @@ import (
 	"assay/harness/judge"
 	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/store"
@@ -60,12 +59,12 @@ func Examples(ctx context.Context, st *store.Store, man results.Manifest, most i
 
 // example looks at some items, others for each model, so that the page shows
 // several.
-func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, study, model string, items []string, nth int) (report.Example, bool, error) {
+func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, myStudy, model string, items []string, nth int) (report.Example, bool, error) {
 	var first *report.Example
 	for k := range min(looksAt, len(items)) {
 		item := items[(nth*looksAt+k)%len(items)]
 		var trials []results.Trial
-		for t, err := range st.TrialsOf(ctx, study, model, item) {
+		for t, err := range st.TrialsOf(ctx, myStudy, model, item) {
 			if err != nil {
 				return report.Example{}, false, err
 			}
@@ -74,7 +73,7 @@ func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, study
 			}
 		}
 		for _, p := range pairs(trials, nth) {
-			e := report.Example{Study: study, Model: model, Item: item, Why: "The first of some items with two answers."}
+			e := report.Example{Study: myStudy, Model: model, Item: item, Why: "The first of some items with two answers."}
 			var question, gold string
 			for _, t := range p {
 				v := report.View{Key: t.Key}
@@ -88,10 +87,10 @@ func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, study
 				for _, s := range said {
 					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: Reading(rubrics, s.Judgment)})
 					// What the judges were shown names the question, in every study that has one.
-					var f accuracy.Case
+					var f study.Case
 					if json.Unmarshal(s.Fields, &f) == nil {
 						question, gold = cmp.Or(question, f.Question), cmp.Or(gold, f.Gold)
-						if s.Rubric == accuracy.Name && v.Output != nil {
+						if s.Rubric == study.Name && v.Output != nil {
 							v.Right = f.Right()
 						}
 					}

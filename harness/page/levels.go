@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"assay/harness/load"
-	"assay/harness/shots"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 )
 
@@ -33,10 +31,10 @@ func tellLevels(man results.Manifest, name string, secs []results.Section) error
 	}
 	arms := map[string]results.Level{} // by what an arm's name ends in
 	for _, n := range load.Levels(man, name) {
-		arms[cost.LevelName("", n)] = results.Level{Parameter: load.Param, At: fmt.Sprint(n)}
+		arms[study.LevelName("", n)] = results.Level{Parameter: load.Param, At: fmt.Sprint(n)}
 	}
-	for _, l := range shots.Levels(man, name) {
-		arms[cost.ShotsName("", l)] = results.Level{Parameter: shots.Param, At: fmt.Sprint(l.Shots)}
+	for _, l := range study.Levels(man, name) {
+		arms[study.ShotsName("", l)] = results.Level{Parameter: study.Param, At: fmt.Sprint(l.Shots)}
 	}
 	arm := func(text string) (l results.Level, ok bool) {
 		for end, level := range arms {

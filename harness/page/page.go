@@ -20,7 +20,6 @@ import (
 	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
-	"assay/harness/study/byhost"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/store"
@@ -97,7 +96,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 		return false, nil
 	}
 	sessions, unread := st.Sessions(ctx)
-	several := byhost.Several(sessions)
+	several := study.Several(sessions)
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		proto, err := studies.New(name, nil, study.Choice{})
 		if err != nil {
@@ -127,7 +126,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 			continue
 		}
 		if several {
-			secs, err = byhost.Beside(ctx, st, name, sessions, secs, kinds.NoDecode)
+			secs, err = study.BesideByHost(ctx, st, name, sessions, secs, kinds.NoDecode)
 			if ok, err := whole(name, err); err != nil {
 				return nil, nil, err
 			} else if !ok {
@@ -176,7 +175,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, warnings, methods, apart := byhost.Machines(sessions)
+	hosts, warnings, methods, apart := study.Machines(sessions)
 	if sec, has := study.MachineSection(sessions, blocks, events); ok && (has || apart) {
 		for i, t := range sec.Tables {
 			sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !st.Shows(row[0].Text) })

@@ -13,7 +13,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/load"
-	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -277,7 +276,7 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 			return fmt.Errorf("item %s: expected each condition once, found %s again", it.ID, c.Name)
 		}
 	}
-	if len(list) == 0 || list[0].Name != perturb.Baseline().Name && shots.Of(&list[0]) == 0 {
+	if len(list) == 0 || list[0].Name != perturb.Baseline().Name && study.ShotsOf(&list[0]) == 0 {
 		return fmt.Errorf("item %s: expected the baseline as its first condition, found %d others", it.ID, len(list))
 	}
 	for _, a := range d.arms {

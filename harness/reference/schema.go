@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/shots"
 	"assay/harness/study"
 )
 
@@ -129,7 +128,7 @@ func value(keys []Key, k Key) object {
 		or = []any{o, object{"type": "number", "minimum": 0}}
 	case k.Name() == "in_flight" && slices.ContainsFunc(experiment.Known().Studies, func(d study.Definition) bool { return d.Loads && k.Path == "studies."+d.Name+".in_flight" }):
 		or = []any{o, object{"type": "array", "minItems": 2, "items": limited(k, "integer")}}
-	case k.Name() == shots.Param:
+	case k.Name() == study.Param:
 		or = []any{o, object{"type": "array", "minItems": 1, "items": limited(k, "integer")}}
 	case k.Name() == "group" || strings.Contains(k.Path, ".columns."):
 		or = []any{o, object{"type": "string"}}

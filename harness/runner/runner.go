@@ -37,8 +37,8 @@ import (
 	"assay/harness/probe"
 	"assay/harness/progress"
 	"assay/harness/render"
-	"assay/harness/shots"
 	"assay/harness/standstill"
+	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -67,7 +67,7 @@ type Settings struct {
 	Retries      int           // further attempts after one that can heal, >= 0
 	Backoff      time.Duration // pause before the first of them, doubling; 0: half a second
 	render.Frame               // of pictures; WebP is the endpoint's
-	Shots        *shots.Pool   // of examples before a question; nil: no condition has any
+	Shots        *study.Pool   // of examples before a question; nil: no condition has any
 
 	// Of timed studies.
 	Cold     bool // every request is new to the server's caches; false: they are left alone

@@ -10,14 +10,13 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
-	"assay/harness/shots"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
 )
 
 // fewShot plans one arm of items at some numbers of examples, drawn among themselves.
-func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *shots.Pool) {
+func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *study.Pool) {
 	t.Helper()
 	a := direct()
 	a.Example = func(it dataset.Item) (string, error) {
@@ -26,12 +25,12 @@ func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *shot
 		}
 		return "gold " + it.Answer, nil
 	}
-	pool, err := shots.New(shots.Source{Seed: 7, Study: &study.Study{Name: "s", Arms: []study.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
+	pool, err := study.New(study.Source{Seed: 7, Study: &study.Study{Name: "s", Arms: []study.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := plan.Block{Model: "a"}
-	for _, c := range shots.Conditions(levels, "") {
+	for _, c := range study.Conditions(levels, "") {
 		for i := range set {
 			b.Trials = append(b.Trials, plan.Trial{Key: results.Key{Study: "s", Model: "a", Item: set[i].ID, Arm: a.Name, Condition: c.Name}, Item: &set[i], Arm: a, Condition: &c})
 		}

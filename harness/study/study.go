@@ -1,6 +1,14 @@
-// Package study holds what all studies share. A study is data and functions:
-// its arms and prompts, the rubrics its judges use, and how its tables are
-// computed from a store.
+// Package study holds what all studies share. A study is data and functions: its arms and
+// prompts, the rubrics its judges use, and how its tables are computed from a store.
+//
+//  1. study.go is what a study is; prompts.go and shots.go are what its arms say, and the
+//     answered examples before it.
+//  2. accuracy.go is the rubric of final answers, for every study that asks whether an
+//     answer is right.
+//  3. Costs collect what one model's answers in one arm took: time, energy, GPU time,
+//     money (cost.go, prices.go, pace.go). EnergySection and CostSection print it.
+//  4. Beside every study's tables stand those by host (hosts.go), which mark each row that
+//     pools over hosts, and means over groups of models that bench.yaml names (cohort.go).
 package study
 
 import (

@@ -21,7 +21,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/page"
-	"assay/harness/study/accuracy"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -51,13 +51,13 @@ func Open(ctx context.Context, path string, configs []string, assemble experimen
 		Read:  reader(),
 		Right: scoreRight,
 		Shown: []string{viewer.KeyItem, viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
-		Facets: []string{viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, viewer.KeyRepeat, columnType, columnTask, columnModality, scoreRight, accuracy.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
+		Facets: []string{viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, viewer.KeyRepeat, columnType, columnTask, columnModality, scoreRight, study.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
 			"answered", "failure", columnFlags, columnCache, columnHost, columnGPU},
 		Finds: []viewer.Find{
 			{Title: "reasoning helped", Where: []viewer.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []viewer.Filter{is(columnArm, harmed)}},
 			{Title: "flipped in silence", Where: []viewer.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []viewer.Filter{is("to_target", "1")}},
 			{Title: "condition harmed", Where: []viewer.Filter{is(columnBaseline, harmed)}},
-			{Title: "wrong", Where: []viewer.Filter{is(scoreRight, "0")}}, {Title: "could not be read", Where: []viewer.Filter{is(accuracy.ScoreNoAnswer, "1")}}, {Title: "failed", Where: []viewer.Filter{is("answered", "0")}},
+			{Title: "wrong", Where: []viewer.Filter{is(scoreRight, "0")}}, {Title: "could not be read", Where: []viewer.Filter{is(study.ScoreNoAnswer, "1")}}, {Title: "failed", Where: []viewer.Filter{is("answered", "0")}},
 			{Title: "flagged", Where: []viewer.Filter{{Column: columnFlags, Op: viewer.Known}}},
 		},
 	}

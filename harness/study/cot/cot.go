@@ -18,7 +18,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/cot/steps"
 	"assay/perturb"
 	"assay/results"
@@ -29,7 +28,7 @@ import (
 const Name = "cot"
 
 const (
-	rubAccuracy = accuracy.Name
+	rubAccuracy = study.Name
 
 	armDirect = "direct"
 	armCoT    = "cot"
@@ -60,7 +59,7 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
 			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
-		Rubrics: append([]judge.Rubric{accuracy.Rubric(l.ByName[rubAccuracy])}, steps.Rubrics(l)...),
+		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, steps.Rubrics(l)...),
 		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
@@ -111,7 +110,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 // without gold steps has nothing to compare steps with.
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	answer := text.Outside(out.Answer)
-	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracy.Of(it, it.Type, it.Options, answer)}}
+	list := []judge.Case{{Rubric: rubAccuracy, Fields: study.Of(it, it.Type, it.Options, answer)}}
 	if k.Arm != armCoT {
 		return list
 	}

@@ -14,7 +14,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/text"
@@ -238,7 +237,7 @@ func TestLexicalTakesAnyText(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	c := judge.Case{Rubric: "accuracy", Fields: accuracy.Case{Answer: "It is the left side."}}
+	c := judge.Case{Rubric: "accuracy", Fields: study.Case{Answer: "It is the left side."}}
 	for verdict, want := range map[string]results.Status{
 		`{"quote":"the left side","verdict":"correct","why":""}`:    "",
 		`{"quote":"the right side","verdict":"correct","why":""}`:   results.StatusEvidence,
@@ -246,7 +245,7 @@ func TestChecks(t *testing.T) {
 		`{"quote":"","verdict":"no_answer","why":""}`:               "",
 		`{"quote":"","verdict":"abstain","why":"the key is empty"}`: results.StatusAbstained,
 	} {
-		if got, why := accuracy.Rubric(nil).Check(c, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
+		if got, why := study.Rubric(nil).Check(c, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
 			t.Errorf("%s: %q (%s), want %q", verdict, got, why, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -35,18 +34,18 @@ func told(e *results.Estimate, unit string, digits int) string {
 func (r *run) costFigure() (results.Figure, bool) {
 	return r.scatter(results.Figure{Name: "cot-latency-accuracy", Title: "Accuracy against latency",
 		Caption: "One point per model and arm: accuracy of the final answer over the median time T of an answer. A line joins the two arms of a model.",
-		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}}, func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }, 3)
+		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}}, func(a *study.CostArm) *results.Estimate { return a.Times.Latency[0] }, 3)
 }
 
 // energyFigure is accuracy against joules.
 func (r *run) energyFigure() (results.Figure, bool) {
 	return r.scatter(results.Figure{Name: "cot-energy-accuracy", Title: "Accuracy against energy",
 		Caption: "One point per model and arm: accuracy of the final answer over the gross energy of an answer, mean. A line joins the two arms of a model.",
-		X:       results.Axis{Title: "Energy per answer", Unit: "J", Log: true}}, func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }, 2)
+		X:       results.Axis{Title: "Energy per answer", Unit: "J", Log: true}}, func(a *study.CostArm) *results.Estimate { return a.Costs.Joules }, 2)
 }
 
 // scatter is accuracy over what x says of an arm, with so many decimals in words.
-func (r *run) scatter(f results.Figure, x func(*cost.Arm) *results.Estimate, digits int) (results.Figure, bool) {
+func (r *run) scatter(f results.Figure, x func(*study.CostArm) *results.Estimate, digits int) (results.Figure, bool) {
 	f.Kind, f.Y = results.FigureScatter, study.PercentAxis("Accuracy")
 	accuracies := r.Table(tableAccuracy)
 	var words []string
@@ -54,7 +53,7 @@ func (r *run) scatter(f results.Figure, x func(*cost.Arm) *results.Estimate, dig
 	for _, m := range r.Models {
 		s := results.Series{Name: m.Name}
 		var arms []string
-		for _, a := range cost.Collected(m.Extra).List {
+		for _, a := range study.Collected(m.Extra).List {
 			if x(a) == nil {
 				continue
 			}

@@ -6,7 +6,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study/cost"
+	"assay/harness/study"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 )
@@ -26,7 +26,7 @@ const (
 const strataTasks = 0
 
 // design is what is added up of the study's trials; tables.go says what of.
-func design(b *cost.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) metric.Design {
 	const noGold = "the items have no gold steps"
 	const none = "no usable verdict in arm " + armCoT
 	layout := scoring().Layout(judges)
@@ -59,7 +59,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			{Score: scorePath, Labels: true, Why: none},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(cost.NoAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
+			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
 				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
 		},
 	}

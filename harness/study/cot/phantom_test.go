@@ -8,7 +8,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom"
 	"assay/harness/judge"
-	"assay/harness/study/accuracy"
+	"assay/harness/study"
 	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
@@ -50,7 +50,7 @@ func TestPhantomQuestions(t *testing.T) {
 					lines = append(lines, fmt.Sprintf("%d. %s", k+1, st.Text))
 				}
 				say := func(answer string) string { return strings.Join(append(lines, "Final answer: "+answer), "\n") }
-				if v, quote, err := accuracy.Compare(q.Query.Type, options, q.Answer, say(q.Answer)); err != nil || v != accuracy.Correct {
+				if v, quote, err := study.Compare(q.Query.Type, options, q.Answer, say(q.Answer)); err != nil || v != study.Correct {
 					t.Errorf("%q, gold %q: %s (%q), %v", q.Text, q.Answer, v, quote, err)
 				}
 				others := []string{"True", "False"}
@@ -61,7 +61,7 @@ func TestPhantomQuestions(t *testing.T) {
 					}
 				}
 				for _, o := range others {
-					if v, _, err := accuracy.Compare(q.Query.Type, options, q.Answer, say(o)); err != nil || (v == accuracy.Correct) != (o == q.Answer) {
+					if v, _, err := study.Compare(q.Query.Type, options, q.Answer, say(o)); err != nil || (v == study.Correct) != (o == q.Answer) {
 						t.Errorf("%q, gold %q, answer %q: %s, %v", q.Text, q.Answer, o, v, err)
 					}
 					wrong++

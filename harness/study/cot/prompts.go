@@ -6,7 +6,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
@@ -34,11 +33,11 @@ func load(given map[string]string) (study.Templates, error) {
 	for _, opts := range [][]dataset.Option{nil, options} {
 		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
 			asked = append(asked, study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}})
-			answered = append(answered, accuracy.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
+			answered = append(answered, study.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
 		}
 		compared = append(compared, steps.Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}
-	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": accuracy.Unlisted}, List: []study.Wording{
+	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
 		{Names: []string{steps.Precision, steps.Recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},

@@ -3,7 +3,6 @@ package cot
 import (
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/cot/steps"
 	"assay/perturb"
 	"assay/results"
@@ -74,9 +73,9 @@ func accuracyOf(s score.Sample) (out []score.Value) {
 			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
 			continue
 		}
-		hit := score.One(v.Verdict == accuracy.Correct)
+		hit := score.One(v.Verdict == study.Correct)
 		right.Add(hit)
-		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, score.One(v.Verdict == accuracy.NoAnswer)))
+		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, score.One(v.Verdict == study.NoAnswer)))
 	}
 	return append(out, right.Value(s, scoreAccuracy))
 }

@@ -9,9 +9,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	answers "assay/harness/study/accuracy"
-	"assay/harness/study/cohort"
-	"assay/harness/study/cost"
 	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/stats"
@@ -34,27 +31,27 @@ const (
 // run is everything that the sections rest on.
 type run struct {
 	*metric.Run
-	basis    cost.Basis
+	basis    study.Basis
 	accounts []*study.Account
-	costs    []*cost.Costs
+	costs    []*study.Costs
 }
 
 // summarize computes the study's tables. Values of a column stand in its unit:
 // a percentage is 0..100, a time is in seconds.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	basis, err := cost.BasisOf(ctx, st, Name, why)
+	basis, err := study.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}
 	basis.Steps = true
 	d := design(&basis, judges)
-	d.Tables, d.Keep = declared(&basis, judges), cohort.Keep(basis.Manifest, tableMain)
+	d.Tables, d.Keep = declared(&basis, judges), study.Keep(basis.Manifest, tableMain)
 	d.Pairs = []metric.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}}
 	r := &run{basis: basis}
 	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
-	r.accounts, r.costs = cost.ArmsOf(r.Run)
+	r.accounts, r.costs = study.ArmsOf(r.Run)
 	return basis.WithUnread(ctx, st, r.accounts, r.sections())
 }
 
@@ -103,7 +100,7 @@ func ownLatency(g metric.Group) metric.Value {
 }
 
 // declared is the study's tables.
-func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
+func declared(b *study.Basis, judges map[string][]string) []metric.Table {
 	precision, recall, f1 := inCoT(metric.Percent(scorePrecision)), inCoT(metric.Percent(scoreRecall)), inCoT(f1OfAverages)
 	accuracy := metric.Percent(scoreAccuracy)
 	direct, cot := metric.In(metric.Keys{armDirect}, accuracy), inCoT(accuracy)
@@ -115,7 +112,7 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changedTables(func(all metric.Group) *changes { return all.Extra.(cost.Beside).More.(*changes) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
+	more := changedTables(func(all metric.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
 	more = append(more, strataTables(strataTasks+1,
 		study.Percent("precision", "P", "as in the first table, of these items", precision), study.Percent("recall", "R", "likewise", recall), study.Percent("f1", "F1", "likewise", f1),
 		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
@@ -150,9 +147,9 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				study.Percent("accuracy_all_wrong", "If left out were wrong", "failures and missing verdicts count as wrong, too", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
 				study.Percent("accuracy_all_right", "If left out were right", "failures and missing verdicts count as right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
 				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
-			}, 1, answers.Columns(nil)...)},
+			}, 1, study.Columns(nil)...)},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(strataTasks),
-			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), answers.ReadColumn()}},
+			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), study.ReadColumn()}},
 		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
 			Rows: func(all metric.Group) []metric.Row {
 				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{armCoT}), all.In(metric.Keys{armDirect}), scoreAccuracy)}}
@@ -188,9 +185,9 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				study.Significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
 				study.Significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
 				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
-				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.JoulesPerStep })},
-				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.PerCorrect })},
-				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: cost.Of(armCoT, func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
+				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.JoulesPerStep })},
+				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.PerCorrect })},
+				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
 			}, Notes: b.Prices.Building()},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all metric.Group) []metric.Row {
@@ -210,8 +207,8 @@ func declared(b *cost.Basis, judges map[string][]string) []metric.Table {
 				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
-		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: cost.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
-			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own())}, cost.StatusColumns()...)},
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: study.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
+			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own())}, study.StatusColumns()...)},
 		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
 			Columns: []metric.Metric{
 				study.Percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
@@ -273,14 +270,14 @@ func (r *run) sections() []results.Section {
 	list := []results.Section{first,
 		{Name: "cot-correctness", Title: "Correctness", Tables: []results.Table{r.Table(tableSteps), r.Table(tableAccuracy), r.Table(tableTasks)}, Figures: figures(r.taskFigure),
 			Intro: "Are the final answers right, are the steps right (precision), and are the expected steps there (recall)?"},
-		{Name: "cot-items", Title: "Kinds of questions", Tables: cost.Filled(r.Run, tableExaminations, tableExaminationGroups, tableTypes), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
-		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, cost.Filled(r.Run, tableChanged, tableChangedItems)...),
+		{Name: "cot-items", Title: "Kinds of questions", Tables: study.Filled(r.Run, tableExaminations, tableExaminationGroups, tableTypes), Intro: "Where is a model good, and where does reasoning help? Rows of few items say little."},
+		{Name: "cot-impact", Title: "Impact", Tables: append([]results.Table{r.Table(tableImpact)}, study.Filled(r.Run, tableChanged, tableChangedItems)...),
 			Intro: "Does reasoning step by step make answers better or worse?"},
 		efficiency,
 		r.consistency(),
 	}
 	list = slices.Insert(list, 1, study.PairSections(r.Run)...)
-	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
+	if s, ok := study.Section(Name, r.basis.Manifest, r.Models, first.Tables[0], 1); ok {
 		list = slices.Insert(list, 1, s)
 	}
 	list = slices.DeleteFunc(list, func(s results.Section) bool { return len(s.Tables) == 0 })

@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/diagnosis/discussion"
 	"assay/harness/study/diagnosis/step"
 )
@@ -12,7 +11,7 @@ import (
 func asks() map[string]study.Ask {
 	grades := []string{"missing or wrong", "partly there", "complete and right"}
 	return map[string]study.Ask{
-		accuracy.Name:                study.RightOrWrong(),
+		study.Name:                   study.RightOrWrong(),
 		step.Errors:                  {Title: "Steps", Key: true},
 		step.Errors + ".is_factual":  {Title: "right?", Help: "Right for this case and in medicine."},
 		step.Errors + ".is_critical": {Title: "critical?", Help: "The choice of the answer rests on it."},

@@ -4,7 +4,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/diagnosis/discussion"
 	"assay/harness/study/diagnosis/expert"
 	"assay/harness/study/diagnosis/step"
@@ -16,16 +15,16 @@ import (
 
 // rubricNames are the rubrics, in the order of tables.
 func rubricNames() []string {
-	return []string{accuracy.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria, writing.Report}
+	return []string{study.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria, writing.Report}
 }
 
 func rubrics(l study.Templates) []judge.Rubric {
-	list := append([]judge.Rubric{accuracy.Rubric(l.ByName[accuracy.Name])}, step.Rubrics(l.ByName)...)
+	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, step.Rubrics(l.ByName)...)
 	return append(append(list, discussion.Rubrics(l.ByName)...), writing.Rubric())
 }
 
-func accuracyCase(it dataset.Item, answer string) accuracy.Case {
-	return accuracy.Case{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
+func accuracyCase(it dataset.Item, answer string) study.Case {
+	return study.Case{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
 }
 
 // cases shows judges of answers what a reader would see, and judges of steps the
@@ -34,7 +33,7 @@ func accuracyCase(it dataset.Item, answer string) accuracy.Case {
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	switch k.Arm {
 	case armMCQ:
-		list := []judge.Case{{Rubric: accuracy.Name, Fields: accuracyCase(it, out.Answer)}}
+		list := []judge.Case{{Rubric: study.Name, Fields: accuracyCase(it, out.Answer)}}
 		if k.Condition != perturb.Baseline().Name {
 			return list
 		}

@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/diagnosis/discussion"
 	"assay/harness/study/diagnosis/expert"
 	"assay/harness/study/diagnosis/step"
@@ -20,7 +19,7 @@ var files embed.FS
 // promptNames are the templates that bench.yaml may replace: one per arm and one
 // per rubric that asks a model.
 func promptNames() []string {
-	return append(armNames(), accuracy.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria)
+	return append(armNames(), study.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
@@ -38,7 +37,7 @@ func load(given map[string]string) (study.Templates, error) {
 		{Names: []string{armMCQ}, Usable: usable + " .Shown.hint .Shown.summary", Must: []string{"Question", "Options", "Shown"}, Try: asked, Says: saysShown},
 		{Names: []string{armCaptions, armFindings}, Usable: usable, Try: asked},
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
-		{Names: []string{accuracy.Name}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
+		{Names: []string{study.Name}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
 			Try: []any{accuracyCase(dataset.Item{Question: "Which?", Options: options, Answer: "A"}, answer)}},
 		{Names: []string{step.Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{step.SplitCase{Explanation: answer}}},
 		{Names: []string{step.Errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},

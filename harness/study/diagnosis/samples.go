@@ -9,7 +9,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
@@ -19,9 +18,9 @@ import (
 // Names of the scores of a trial; those of error types, sections and criteria are
 // made of these.
 const (
-	scoreAccuracy = accuracy.ScoreAccuracy
-	scoreNoAnswer = accuracy.ScoreNoAnswer
-	scoreRight    = accuracy.ScoreRight
+	scoreAccuracy = study.ScoreAccuracy
+	scoreNoAnswer = study.ScoreNoAnswer
+	scoreRight    = study.ScoreRight
 	scoreGain     = "gain"
 	scoreChanged  = "answer_changed"
 	scoreFlipped  = "rightness_changed"
@@ -35,8 +34,8 @@ func scoring() score.Rules {
 	add := func(name, unit string, better score.Better, rubric, help string) {
 		names = append(names, score.Name{Name: name, Unit: unit, Better: better, Rubric: rubric, Source: source, Help: help})
 	}
-	add(scoreAccuracy, "1", score.Higher, accuracy.Name, "1: the answer is the gold option; one that cannot be read is not; of all judges the mean")
-	add(scoreNoAnswer, "1", score.Lower, accuracy.Name, "1: no answer was found, which counts as wrong")
+	add(scoreAccuracy, "1", score.Higher, study.Name, "1: the answer is the gold option; one that cannot be read is not; of all judges the mean")
+	add(scoreNoAnswer, "1", score.Lower, study.Name, "1: no answer was found, which counts as wrong")
 	add(scoreRight, "1", score.Higher, "", "1: right by most judges of the answer")
 	names[len(names)-1].Like = scoreAccuracy
 	add(scoreGain, "1", score.Higher, "", "accuracy less that of the same item and repeat from the images alone")
@@ -60,7 +59,7 @@ func scoreOf(s score.Sample) []score.Value {
 	facts, _ := s.Facts.(itemFacts)
 	switch s.Key.Arm {
 	case armMCQ:
-		out := append(s.Verdicts(accuracy.Name), answerOf(s, facts.Options)...)
+		out := append(s.Verdicts(study.Name), answerOf(s, facts.Options)...)
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
 		}
@@ -77,10 +76,10 @@ func scoreOf(s score.Sample) []score.Value {
 
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
-	out := score.EachJudge(s, accuracy.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{scoreAccuracy: score.One(v.Verdict == accuracy.Correct), scoreNoAnswer: score.One(v.Verdict == accuracy.NoAnswer)}
+	out := score.EachJudge(s, study.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+		return map[string]float64{scoreAccuracy: score.One(v.Verdict == study.Correct), scoreNoAnswer: score.One(v.Verdict == study.NoAnswer)}
 	})
-	return append(out, score.Majority(out, scoreAccuracy, scoreRight, accuracy.Divided))
+	return append(out, score.Majority(out, scoreAccuracy, scoreRight, study.Divided))
 }
 
 // answerOf is the same, and how it compares with that from the images alone.
@@ -125,8 +124,8 @@ func changedOf(s, alone score.Sample, options []dataset.Option) score.Value {
 	if len(options) == 0 {
 		options = letters()
 	}
-	own, ok := accuracy.Option(options, text.Outside(s.Output.Answer))
-	other, okOther := accuracy.Option(options, text.Outside(alone.Output.Answer))
+	own, ok := study.Option(options, text.Outside(s.Output.Answer))
+	other, okOther := study.Option(options, text.Outside(alone.Output.Answer))
 	if !ok || !okOther {
 		return score.Invalid(scoreChanged, "", "an answer names no option, or several")
 	}

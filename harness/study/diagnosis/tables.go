@@ -12,8 +12,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
-	"assay/harness/study/cost"
 	"assay/harness/study/diagnosis/step"
 	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
@@ -39,7 +37,7 @@ const (
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := cost.BasisOf(ctx, st, Name, why)
+	b, err := study.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +45,13 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	if err != nil {
 		return nil, err
 	}
-	accounts, _ := cost.ArmsOf(r)
+	accounts, _ := study.ArmsOf(r)
 	return b.WithUnread(ctx, st, accounts, sections(r, b))
 }
 
 // design is what is added up of the study's trials, and the tables of it. A cell's
 // third key is whether the answer was right.
-func design(b *cost.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) metric.Design {
 	layout := scoring().Layout(judges)
 	right := layout.Place(scoreRight, "")
 	order := []string{alone}
@@ -97,7 +95,7 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 		Tables: tables(judges),
 		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(scoreNoAnswer, judges[accuracy.Name])))
+			return study.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.Name])))
 		},
 	}
 }
@@ -224,7 +222,7 @@ func tables(judges map[string][]string) []metric.Table {
 		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
 	}
 	list := []metric.Table{
-		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]metric.Metric{share}, accuracy.Columns(nil), []metric.Metric{
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]metric.Metric{share}, study.Columns(nil), []metric.Metric{
 			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
 			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Gain(scoreGain)),
 			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
@@ -260,7 +258,7 @@ func tables(judges map[string][]string) []metric.Table {
 	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		metric.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows: cost.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(cost.StatusColumns(), cost.NeedsColumn())})
+			Rows: study.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(study.StatusColumns(), study.NeedsColumn())})
 }
 
 // textTest is of a text condition's accuracy against that from the images alone.
@@ -298,14 +296,14 @@ func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
 	return func(r metric.Row) *results.Estimate { return metric.ByRepeat(r.Group, scoreAccuracy).Over(why, of) }
 }
 
-func sections(r *metric.Run, b cost.Basis) []results.Section {
-	accounts, costs := cost.ArmsOf(r)
+func sections(r *metric.Run, b study.Basis) []results.Section {
+	accounts, costs := study.ArmsOf(r)
 	table := func(name string) results.Table { return r.Table("diagnosis-" + name) }
 	section := func(name, title, intro string, tables ...string) results.Section {
 		for i := range tables {
 			tables[i] = "diagnosis-" + tables[i]
 		}
-		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: cost.Filled(r, tables...)}
+		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: study.Filled(r, tables...)}
 	}
 	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % intervals over clusters: cases, or what several cases share.", "accuracy")
 	first.Name = Name
@@ -319,7 +317,7 @@ func sections(r *metric.Run, b cost.Basis) []results.Section {
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	first.Figures = ladder(main)
 	first.Headline = slices.Concat([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true}},
-		cost.ReadHeadline(accounts, "diagnosis-accuracy", called(alone)),
+		study.ReadHeadline(accounts, "diagnosis-accuracy", called(alone)),
 		[]results.Headline{{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ))
 	list := append([]results.Section{first}, study.PairSections(r)...)
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"assay/harness/metric"
-	"assay/harness/study/cost"
+	"assay/harness/study"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
@@ -19,7 +19,7 @@ const (
 )
 
 func gradesOf(all metric.Group) *grades.Collector {
-	return all.Extra.(cost.Beside).More.(*grades.Collector)
+	return all.Extra.(study.Beside).More.(*grades.Collector)
 }
 
 // shown is a column that a row brings its estimate of along.

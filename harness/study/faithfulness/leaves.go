@@ -12,7 +12,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
@@ -132,7 +131,7 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *cost.Basis, known conditions, judges map[string][]string, questions *grades.Questions) metric.Design {
+func declared(b *study.Basis, known conditions, judges map[string][]string, questions *grades.Questions) metric.Design {
 	layout := scoring.Rules().Layout(judges)
 	drawn := layout.Place(scoring.Drawn, "")
 	d := metric.Design{
@@ -171,7 +170,7 @@ func declared(b *cost.Basis, known conditions, judges map[string][]string, quest
 		Pairs: []metric.Compared{{Column: "silent", Leaf: scoring.Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoring.Accuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: scoring.Flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) metric.Extra {
-			return cost.Beside{Arms: cost.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(cost.NoAnswer([]int{layout.Place(scoring.NoAnswer, "")})),
+			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(scoring.NoAnswer, "")})),
 				More: grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },

@@ -7,8 +7,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cohort"
-	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/grades"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
@@ -21,15 +19,15 @@ import (
 // run is everything that the sections rest on.
 type run struct {
 	*metric.Run
-	basis    cost.Basis
+	basis    study.Basis
 	known    conditions
 	accounts []*study.Account
-	costs    []*cost.Costs
+	costs    []*study.Costs
 }
 
 // summarize computes the study's tables.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	basis, err := cost.BasisOf(ctx, st, Name, why)
+	basis, err := study.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +40,11 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 		return nil, err
 	}
 	d := declared(&r.basis, r.known, judges, questions)
-	d.Keep = cohort.Keep(basis.Manifest, tableMain)
+	d.Keep = study.Keep(basis.Manifest, tableMain)
 	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
-	r.accounts, r.costs = cost.ArmsOf(r.Run)
+	r.accounts, r.costs = study.ArmsOf(r.Run)
 	return basis.WithUnread(ctx, st, r.accounts, r.sections())
 }
 
@@ -69,7 +67,7 @@ func (r *run) sections() []results.Section {
 		list = append(list, results.Section{Name: tableIdle, Title: "No-op conditions", Tables: []results.Table{t}})
 	}
 	list = slices.Insert(list, 1, study.PairSections(r.Run)...)
-	if s, ok := cohort.Section(Name, r.basis.Manifest, r.Models, r.Table(tableMain), 2); ok {
+	if s, ok := study.Section(Name, r.basis.Manifest, r.Models, r.Table(tableMain), 2); ok {
 		list = slices.Insert(list, 1, s)
 	}
 	if len(r.Models) > 0 {

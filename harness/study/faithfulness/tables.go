@@ -10,8 +10,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	answers "assay/harness/study/accuracy"
-	"assay/harness/study/cost"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/rules"
 	"assay/harness/study/faithfulness/scoring"
@@ -135,7 +133,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		x.Of = mean(x.sum())
 		main = append(main, x.Metric)
 	}
-	main = slices.Insert(main, 1, answers.Columns(mean)...)
+	main = slices.Insert(main, 1, study.Columns(mean)...)
 	for _, x := range measures()[2:] {
 		axes = append(axes, x.Metric)
 	}
@@ -170,7 +168,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil }, func(f condition) []string { return []string{f.Name, string(f.Kind)} }),
 			Columns: []metric.Metric{
-				measures()[0].Metric, answers.ReadColumn(),
+				measures()[0].Metric, study.ReadColumn(),
 				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
 				study.Percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
 			},
@@ -255,7 +253,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 			},
 			Columns: endpoints},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows: cost.JudgeRows(rules.RubricNames(), judges, func(rubric string) metric.Kind {
+			Rows: study.JudgeRows(rules.RubricNames(), judges, func(rubric string) metric.Kind {
 				return known.over(metric.EachCell(metric.Percent(rubric), noVerdict), counted)
 			}),
 			Columns: append([]metric.Metric{
@@ -268,7 +266,7 @@ func tables(known conditions, judges map[string][]string) []metric.Table {
 					_, val, _, ok := a.coverage()
 					return metric.Known(metric.Count{N: a.N - a.Abstained}, "no reply that did not abstain", 100*val, ok)
 				})),
-			}, cost.StatusColumns()...)},
+			}, study.StatusColumns()...)},
 	}
 	return append(append(list, known.choiceTables()...), known.gridTables()...)
 }

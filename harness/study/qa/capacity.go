@@ -11,7 +11,6 @@ import (
 	"assay/harness/load"
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -21,7 +20,7 @@ type level struct {
 	inFlight int
 	mean     *results.Estimate // in flight
 	answers  int
-	arm      *cost.Arm         // nil: nothing is stored under it
+	arm      *study.CostArm    // nil: nothing is stored under it
 	rate     *results.Estimate // answers/s
 	tokens   *results.Estimate // tokens/s
 	joules   *results.Estimate // an answer
@@ -41,7 +40,7 @@ type line struct {
 
 // capacitySection is the table and the figures of a load sweep; false: the study has none. It
 // follows Run.
-func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Section, bool) {
+func capacitySection(b study.Basis, r *metric.Run, arms []string) (results.Section, bool) {
 	if len(b.Levels) == 0 {
 		return results.Section{}, false
 	}
@@ -63,7 +62,7 @@ func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Sectio
 	s := results.Section{Name: b.Study + "-load", Title: "Load",
 		Intro: "The same items with more and more requests in flight: how much does the server answer, how long does an answer take, and what does it cost? " +
 			"Rates are of the time in which the level was kept and a request was on the wire: from the first request to the moment when the last one was sent.",
-		Tables: capacityTables(b.Study, lines, cur, cost.Limits(slo), b.Prices.Building()), First: true}
+		Tables: capacityTables(b.Study, lines, cur, study.Limits(slo), b.Prices.Building()), First: true}
 	s.Warnings = apart
 	for _, l := range lines {
 		s.Notes = append(s.Notes, l.words())
@@ -82,14 +81,14 @@ func capacitySection(b cost.Basis, r *metric.Run, arms []string) (results.Sectio
 	return s, true
 }
 
-func lineOf(b cost.Basis, m *metric.Model, arm string, limited bool) (line, bool) {
+func lineOf(b study.Basis, m *metric.Model, arm string, limited bool) (line, bool) {
 	out := line{model: m.Name, arm: arm, knee: -1}
-	all := cost.Collected(m.Extra)
+	all := study.Collected(m.Extra)
 	conditions := slices.SortedFunc(maps.Keys(b.Levels), func(x, y string) int { return b.Levels[x] - b.Levels[y] })
 	any := false
 	var rates []*results.Estimate
 	for _, c := range conditions {
-		l := &level{inFlight: b.Levels[c], arm: all.Find(cost.LevelName(arm, b.Levels[c]))}
+		l := &level{inFlight: b.Levels[c], arm: all.Find(study.LevelName(arm, b.Levels[c]))}
 		any = any || l.arm != nil
 		l.fill(b, m.Name, arm, c, limited)
 		out.levels = append(out.levels, l)
@@ -107,7 +106,7 @@ func lineOf(b cost.Basis, m *metric.Model, arm string, limited bool) (line, bool
 }
 
 // fill adds up what sessions stored of a level.
-func (l *level) fill(b cost.Basis, model, arm, condition string, limited bool) {
+func (l *level) fill(b study.Basis, model, arm, condition string, limited bool) {
 	var all []results.Stretch
 	devices := map[int]bool{}
 	sum, weight := 0., 0.

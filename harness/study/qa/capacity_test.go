@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/timing"
 )
@@ -18,7 +17,7 @@ import (
 func TestGoodputIsOfAnswers(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	var s metric.Sample
-	p := cost.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})
+	p := study.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})
 	for i := range 10 {
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
 		switch {
@@ -31,8 +30,8 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 	}
 	p.Score(&s)
 	s.Run(1, 100)
-	l := &level{inFlight: 4, arm: &cost.Arm{Paces: p}}
-	b := cost.Basis{Study: "qa", Blocks: []results.Block{{Study: "qa", Model: "m", Part: results.PartGPU,
+	l := &level{inFlight: 4, arm: &study.CostArm{Paces: p}}
+	b := study.Basis{Study: "qa", Blocks: []results.Block{{Study: "qa", Model: "m", Part: results.PartGPU,
 		Loads: []results.Load{{Arm: "direct", Condition: "LOAD@in_flight=4", InFlight: 4, Answers: 5, Stretches: []results.Stretch{{Answers: 5, Took: 2 * time.Second}}}}}}}
 	l.fill(b, "m", "direct", "LOAD@in_flight=4", true)
 	if l.rate.Value == nil || *l.rate.Value != 2.5 {
@@ -41,7 +40,7 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 	if l.goodput.Value == nil || math.Abs(*l.goodput.Value-2) > 1e-9 {
 		t.Errorf("goodput %+v, want 2 a second", l.goodput)
 	}
-	none := &level{inFlight: 4, arm: &cost.Arm{Paces: cost.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})}}
+	none := &level{inFlight: 4, arm: &study.CostArm{Paces: study.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})}}
 	none.arm.Paces.Score(&s)
 	b.Blocks[0].Loads[0].Answers, b.Blocks[0].Loads[0].Stretches[0].Answers = 0, 0
 	if none.fill(b, "m", "direct", "LOAD@in_flight=4", true); none.goodput.Value != nil || none.goodput.Why == "" {
@@ -63,7 +62,7 @@ func TestMeanInFlightIsOverTime(t *testing.T) {
 		return results.Block{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{ld}}
 	}
 	l := &level{inFlight: 8}
-	l.fill(cost.Basis{Study: "qa", Blocks: []results.Block{kept(8, 59*time.Second), kept(2, time.Second)}}, "m", "direct", "c", false)
+	l.fill(study.Basis{Study: "qa", Blocks: []results.Block{kept(8, 59*time.Second), kept(2, time.Second)}}, "m", "direct", "c", false)
 	if l.mean.Value == nil || math.Abs(*l.mean.Value-(8*59+2)/60.) > 1e-9 {
 		t.Errorf("%+v, want 7.9", l.mean)
 	}
@@ -71,17 +70,17 @@ func TestMeanInFlightIsOverTime(t *testing.T) {
 
 // A sweep that went over two hosts has no rates: they would be those of no server.
 func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
-	b := cost.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Spread: map[string]string{"m": "2 hosts"}}
+	b := study.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Spread: map[string]string{"m": "2 hosts"}}
 	for _, model := range []string{"m", "n"} {
 		b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: model, Part: results.PartGPU, Loads: []results.Load{{Arm: "direct", Condition: "c", InFlight: 8, Answers: 2, Stretches: []results.Stretch{{Answers: 2, Took: time.Second}}}}})
 	}
 	collected := func(name string) metric.Extra {
 		var sample metric.Sample
-		a := &cost.Arm{Account: study.NewAccount("n", name), Paces: cost.NewPaces("n", name, "", timing.SLO{})}
+		a := &study.CostArm{Account: study.NewAccount("n", name), Paces: study.NewPaces("n", name, "", timing.SLO{})}
 		a.Account.Score(&sample)
 		a.Paces.Score(&sample)
 		sample.Run(1, 100)
-		return &cost.Arms{List: []*cost.Arm{a}}
+		return &study.Arms{List: []*study.CostArm{a}}
 	}
 	run := &metric.Run{Models: []*metric.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
 	s, ok := capacitySection(b, run, []string{"direct"})
@@ -93,7 +92,7 @@ func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
 // TestMoneyOfGPUTimeAlone: where what the GPUs drew is not known and electricity has a price, money is that of GPU
 // time, and the table says so; it is not unknown.
 func TestMoneyOfGPUTimeAlone(t *testing.T) {
-	b := cost.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.3)}},
+	b := study.Basis{Study: "qa", Levels: map[string]int{"c": 8}, Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.3)}},
 		Blocks: []results.Block{{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{{Arm: "direct", Condition: "c", InFlight: 8, Answers: 5, Stretches: []results.Stretch{{Answers: 5, Took: 2 * time.Second}}}}}}}
 	l := &level{inFlight: 8}
 	l.fill(b, "m", "direct", "c", false)

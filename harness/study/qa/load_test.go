@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/timing"
 )
@@ -19,7 +18,7 @@ import (
 func TestALoadByHand(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	slo := timing.SLO{TTFT: ms(100)}
-	arm := &cost.Arm{Account: study.NewAccount("m", "direct"), Paces: cost.NewPaces("m", "direct", "", slo)}
+	arm := &study.CostArm{Account: study.NewAccount("m", "direct"), Paces: study.NewPaces("m", "direct", "", slo)}
 	var sample metric.Sample
 	for i := range 50 { // of which 10 fail
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
@@ -43,13 +42,13 @@ func TestALoadByHand(t *testing.T) {
 		}
 		return results.Block{Study: "qa", Model: "m", Part: results.PartGPU, Loads: []results.Load{ld}}
 	}
-	b := cost.Basis{Study: "qa", Blocks: []results.Block{kept(2), kept(2), kept(2)},
+	b := study.Basis{Study: "qa", Blocks: []results.Block{kept(2), kept(2), kept(2)},
 		Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: new(3.6), KWh: new(.5), GCO2PerKWh: new(400.)}}}
 	b.Blocks[1].Study, b.Blocks[2].Part = "another", results.PartCPU // which are not of it
 	table := func() ([]results.Table, func(column string) *results.Estimate) {
 		l := &level{inFlight: 20, arm: arm}
 		l.fill(b, "m", "direct", "c", true)
-		tables := capacityTables("qa", []line{{model: "m", arm: "direct", levels: []*level{l}, knee: -1}}, "EUR", cost.Limits(slo), nil)
+		tables := capacityTables("qa", []line{{model: "m", arm: "direct", levels: []*level{l}, knee: -1}}, "EUR", study.Limits(slo), nil)
 		return tables, func(column string) *results.Estimate {
 			t.Helper()
 			for _, table := range tables {
@@ -120,14 +119,14 @@ func TestWhereTheKneeIs(t *testing.T) {
 		{[]*int{new(500), new(1000), new(1010)}, "m, arm direct: the knee is at 2 in flight (100 tokens/s, unknown s an answer); with 8 it is 101 tokens/s and unknown s."},
 		{[]*int{new(500), nil, new(1010)}, "m, arm direct: the rate still grows at the greatest level, 8 in flight (101 tokens/s): the knee lies there or beyond."},
 	} {
-		b := cost.Basis{Study: "qa", Levels: map[string]int{"LOAD@in_flight=8": 8, "LOAD@in_flight=2": 2, "baseline": 1}}
+		b := study.Basis{Study: "qa", Levels: map[string]int{"LOAD@in_flight=8": 8, "LOAD@in_flight=2": 2, "baseline": 1}}
 		for i, condition := range []string{"baseline", "LOAD@in_flight=2", "LOAD@in_flight=8"} {
 			answers := []int{10, 20, 40}[i]
 			one := results.Stretch{Answers: answers, Took: 10 * time.Second, Tokens: c.tokens[i]}
 			b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: "m", Part: results.PartGPU,
 				Loads: []results.Load{{Arm: "direct", Condition: condition, InFlight: b.Levels[condition], Answers: 3 * answers, Stretches: []results.Stretch{one, one, one}}}})
 		}
-		l, _ := lineOf(b, &metric.Model{Name: "m", Extra: &cost.Arms{}}, "direct", false)
+		l, _ := lineOf(b, &metric.Model{Name: "m", Extra: &study.Arms{}}, "direct", false)
 		if l.levels[0].inFlight != 1 || l.levels[1].inFlight != 2 || l.levels[2].inFlight != 8 || *l.levels[2].rate.Value != 4 {
 			t.Errorf("levels %+v", l.levels)
 		}

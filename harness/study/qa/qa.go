@@ -3,7 +3,7 @@
 //
 //  1. Arm answer asks for the answer alone, arm reason for reasoning first. Questions
 //     of every type are asked; kind and choices say how an answer is to look.
-//  2. Judges compare the final answer with the gold one (package accuracy).
+//  2. Judges compare the final answer with the gold one (package study).
 //  3. Each trial is scored (samples.go), and tables.go declares what tables hold.
 //  4. capacity.go says what a load sweep found: how much a server answers, how long an
 //     answer takes, and what it costs, by the number of requests in flight.
@@ -17,9 +17,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/load"
-	"assay/harness/shots"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -47,7 +45,7 @@ func Definition() study.Definition {
 // compared with.
 func armNames() []string { return []string{armAnswer, armReason} }
 
-func rubricNames() []string { return []string{accuracy.Name} }
+func rubricNames() []string { return []string{study.Name} }
 
 func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	l, err := templates(prompts)
@@ -56,11 +54,11 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	}
 	conditions, described := load.Conditions(c.InFlight), load.Described(c.InFlight)
 	if len(c.Shots) > 0 {
-		conditions, described = shots.Conditions(c.Shots, c.ShotsFrom), shots.Described(c.Shots, c.ShotsFrom)
+		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
 	s := study.Study{
-		Name: Name, Rubrics: []judge.Rubric{accuracy.Rubric(l.ByName[accuracy.Name])},
-		Rating: study.Rating{Asks: map[string]study.Ask{accuracy.Name: study.RightOrWrong()}},
+		Name: Name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name])},
+		Rating: study.Rating{Asks: map[string]study.Ask{study.Name: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return conditions, nil
 		},
@@ -115,7 +113,7 @@ func choices(question, typ string, options []dataset.Option) []dataset.Option {
 	case yesNo, text.Bool:
 		return nil
 	}
-	return lettered(accuracy.Unlisted(question, options))
+	return lettered(study.Unlisted(question, options))
 }
 
 // itemFacts is what scores and tables need of an item.
@@ -130,14 +128,14 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 
 // cases shows judges what a reader would see: the text outside <think>.
 func cases(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
-	return []judge.Case{{Rubric: accuracy.Name, Fields: accuracyCase(it, text.Outside(out.Answer))}}
+	return []judge.Case{{Rubric: study.Name, Fields: accuracyCase(it, text.Outside(out.Answer))}}
 }
 
 // accuracyCase is an item and an answer as judges of answers know them.
-func accuracyCase(it dataset.Item, answer string) accuracy.Case {
+func accuracyCase(it dataset.Item, answer string) study.Case {
 	typ := kind(it.Type, it.Options)
 	if typ == yesNo {
 		typ = text.Bool
 	}
-	return accuracy.Of(it, typ, lettered(it.Options), answer)
+	return study.Of(it, typ, lettered(it.Options), answer)
 }

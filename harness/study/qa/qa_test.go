@@ -14,9 +14,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/metric"
-	"assay/harness/shots"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/store"
@@ -81,16 +79,16 @@ func TestQuestionsOfEveryType(t *testing.T) {
 		for _, arm := range st.Arms {
 			shown, err := arm.Example(c.it)
 			f := accuracyCase(c.it, shown)
-			if got, _, compare := accuracy.Compare(f.Type, f.Options, f.Gold, f.Answer); err != nil || compare != nil || got != accuracy.Correct {
+			if got, _, compare := study.Compare(f.Type, f.Options, f.Gold, f.Answer); err != nil || compare != nil || got != study.Correct {
 				t.Errorf("%s, arm %s: the example's answer %q is %s; %v, %v", c.name, arm.Name, shown, got, err, compare)
 			}
 			if arm.Name == armReason && !strings.HasPrefix(shown, "The film shows it.\nSo it is.\nFinal answer: ") || strings.Contains(c.asks, "letter") && !regexp.MustCompile(`(^|: )[A-E](, [A-E])*$`).MatchString(shown) {
 				t.Errorf("%s, arm %s: the example's answer is %q", c.name, arm.Name, shown)
 			}
 		}
-		for given, want := range map[string]string{c.right: accuracy.Correct, c.lies: accuracy.Incorrect, "": accuracy.NoAnswer} {
+		for given, want := range map[string]string{c.right: study.Correct, c.lies: study.Incorrect, "": study.NoAnswer} {
 			f := accuracyCase(c.it, given)
-			if got, _, err := accuracy.Compare(f.Type, f.Options, f.Gold, f.Answer); got != want || err != nil {
+			if got, _, err := study.Compare(f.Type, f.Options, f.Gold, f.Answer); got != want || err != nil {
 				t.Errorf("%s: %q is %s, %v; want %s", c.name, given, got, err, want)
 			}
 		}
@@ -111,7 +109,7 @@ func TestQuestionsOfEveryType(t *testing.T) {
 	}
 }
 
-func judges() map[string][]string { return map[string][]string{accuracy.Name: {"rules"}} }
+func judges() map[string][]string { return map[string][]string{study.Name: {"rules"}} }
 
 // answers puts the answers of items a, b, ... in an arm: r right, w wrong, n none, f a
 // failure, d right by one judge and wrong by another.
@@ -137,14 +135,14 @@ func answersOf(t *testing.T, st *store.Store, model, condition, arm string, repe
 		if l == 'f' {
 			continue
 		}
-		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: accuracy.Name, Fields: []byte("{}")}
+		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: study.Name, Fields: []byte("{}")}
 		must(t, st.PutCase(t.Context(), k, c))
 		put := func(judge, verdict string) {
-			must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: accuracy.Name, Judge: judge, Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
+			must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: study.Name, Judge: judge, Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
 		}
-		put("rules", map[rune]string{'r': accuracy.Correct, 'd': accuracy.Correct, 'w': accuracy.Incorrect, 'n': accuracy.NoAnswer}[l])
+		put("rules", map[rune]string{'r': study.Correct, 'd': study.Correct, 'w': study.Incorrect, 'n': study.NoAnswer}[l])
 		if l == 'd' {
-			put("other", accuracy.Incorrect)
+			put("other", study.Incorrect)
 		}
 	}
 }
@@ -155,7 +153,7 @@ func TestRepeatsCountEveryItem(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
-	two := map[string][]string{accuracy.Name: {"rules", "other"}}
+	two := map[string][]string{study.Name: {"rules", "other"}}
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: two}}))
 	for i := range 5 {
 		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")}}))
@@ -242,7 +240,7 @@ func TestTables(t *testing.T) {
 		{tableRepeats, "joint", []string{armAnswer}, 100 * 1. / 3, [3]int{3, 1, 0}},  // a; d lacks an answer
 		{tableRepeats, "pass_2", []string{armAnswer}, 100 * 1. / 4, [3]int{4, 0, 0}}, // a: 1; b, c: 0; d: C(1,2)/C(2,2) = 0
 		{tableRepeats, "pass_3", []string{armReason}, 100 * 2. / 3, [3]int{3, 1, 0}},
-		{tableJudges, "value", []string{armReason, accuracy.Name, "rules"}, 80, [3]int{10, 0, 2}},
+		{tableJudges, "value", []string{armReason, study.Name, "rules"}, 80, [3]int{10, 0, 2}},
 	} {
 		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
 		if e == nil || e.Value == nil {
@@ -303,7 +301,7 @@ func TestTablesOfExamples(t *testing.T) {
 	must(t, err)
 	defer st.Close()
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
-		Conditions: map[string]map[string]json.RawMessage{Name: shots.Described([]int{0, 2, 5}, "")}}))
+		Conditions: map[string]map[string]json.RawMessage{Name: study.ShotDescribed([]int{0, 2, 5}, "")}}))
 	for i := range 4 {
 		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
 	}

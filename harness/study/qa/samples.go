@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 
 	"assay/harness/score"
-	"assay/harness/shots"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/perturb"
 	"assay/results"
 )
 
-// Names of the scores of a trial beside those of package accuracy.
+// Names of the scores of a trial beside those of package study.
 const (
 	scoreGain  = "gain"
 	scoreShots = "shots_gain"
@@ -22,15 +20,15 @@ const (
 func scoring() score.Rules {
 	const source = "metrics.md section 1"
 	names := []score.Name{
-		{Name: accuracy.ScoreAccuracy, Unit: "1", Better: score.Higher, Rubric: accuracy.Name, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
-		{Name: accuracy.ScoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: accuracy.Name, Source: source, Help: "1: no final answer was found, which counts as wrong"},
-		{Name: accuracy.ScoreRight, Unit: "1", Better: score.Higher, Source: source, Like: accuracy.ScoreAccuracy, Help: "1: right by most judges of the answer"},
+		{Name: study.ScoreAccuracy, Unit: "1", Better: score.Higher, Rubric: study.Name, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
+		{Name: study.ScoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: study.Name, Source: source, Help: "1: no final answer was found, which counts as wrong"},
+		{Name: study.ScoreRight, Unit: "1", Better: score.Higher, Source: source, Like: study.ScoreAccuracy, Help: "1: right by most judges of the answer"},
 		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
 		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Score: scoreOf,
 		Condition: func(_ string, described json.RawMessage) (any, error) {
-			l, _ := shots.Read(described)
+			l, _ := study.Read(described)
 			return l, nil
 		},
 		Facts: func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) }}
@@ -38,22 +36,22 @@ func scoring() score.Rules {
 
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
-	out := score.EachJudge(s, accuracy.Name, []string{accuracy.ScoreAccuracy, accuracy.ScoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{accuracy.ScoreAccuracy: score.One(v.Verdict == accuracy.Correct), accuracy.ScoreNoAnswer: score.One(v.Verdict == accuracy.NoAnswer)}
+	out := score.EachJudge(s, study.Name, []string{study.ScoreAccuracy, study.ScoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+		return map[string]float64{study.ScoreAccuracy: score.One(v.Verdict == study.Correct), study.ScoreNoAnswer: score.One(v.Verdict == study.NoAnswer)}
 	})
-	return append(out, score.Majority(out, accuracy.ScoreAccuracy, accuracy.ScoreRight, accuracy.Divided))
+	return append(out, score.Majority(out, study.ScoreAccuracy, study.ScoreRight, study.Divided))
 }
 
 func scoreOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(accuracy.Name), accuracyOf(s)...)
-	own, why := score.Joint(out, accuracy.ScoreAccuracy)
+	out := append(s.Verdicts(study.Name), accuracyOf(s)...)
+	own, why := score.Joint(out, study.ScoreAccuracy)
 	less := func(name, arm, condition, lacks string) {
 		other, ok := s.Other(arm, condition)
 		if !ok {
 			out = append(out, score.Undefined(name, "", lacks))
 			return
 		}
-		base, otherWhy := score.Joint(accuracyOf(other), accuracy.ScoreAccuracy)
+		base, otherWhy := score.Joint(accuracyOf(other), study.ScoreAccuracy)
 		if own == nil || base == nil {
 			out = append(out, score.Invalid(name, "", cmp.Or(why, otherWhy)))
 			return
@@ -61,7 +59,7 @@ func scoreOf(s score.Sample) []score.Value {
 		out = append(out, score.Of(name, "", *own-*base))
 	}
 	plain, examples := perturb.Baseline().Name, false
-	if l, ok := s.Condition.(shots.Level); ok {
+	if l, ok := s.Condition.(study.Level); ok {
 		examples = l.Shots > 0
 	}
 	if s.Key.Arm != armAnswer {

@@ -9,9 +9,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
-	"assay/harness/study/cohort"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/store"
@@ -37,22 +34,22 @@ const (
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100, a time is in seconds.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := cost.BasisOf(ctx, st, Name, why)
+	b, err := study.BasisOf(ctx, st, Name, why)
 	if err != nil {
 		return nil, err
 	}
 	d := design(&b, judges)
-	d.Keep = cohort.Keep(b.Manifest, tableMain)
+	d.Keep = study.Keep(b.Manifest, tableMain)
 	r, err := metric.Compute(ctx, st, d, judges, b.Manifest.Seed)
 	if err != nil {
 		return nil, err
 	}
-	accounts, _ := cost.ArmsOf(r)
+	accounts, _ := study.ArmsOf(r)
 	return b.WithUnread(ctx, st, accounts, sections(r, b))
 }
 
 // design is what is added up of the study's trials, and the tables of it.
-func design(b *cost.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) metric.Design {
 	layout, arms := scoring().Layout(judges), b.Names(armNames())
 	return metric.Design{
 		Rules:  scoring(),
@@ -64,47 +61,47 @@ func design(b *cost.Basis, judges map[string][]string) metric.Design {
 			return metric.Item{Strata: []string{byType: it.Type, byTask: it.Task}}, nil
 		},
 		Leaves: []metric.Leaf{
-			{Score: accuracy.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
-			{Score: accuracy.ScoreNoAnswer, Why: "no usable verdict"},
-			{Score: accuracy.ScoreRight, Fixed: true, Why: "no answer is decided"},
-			{Score: scoreGain, With: accuracy.ScoreAccuracy, Why: "no answer has its pair"},
-			{Score: scoreShots, With: accuracy.ScoreAccuracy, Why: "no answer has its pair"},
+			{Score: study.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
+			{Score: study.ScoreNoAnswer, Why: "no usable verdict"},
+			{Score: study.ScoreRight, Fixed: true, Why: "no answer is decided"},
+			{Score: scoreGain, With: study.ScoreAccuracy, Why: "no answer has its pair"},
+			{Score: scoreShots, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 		},
 		Extra: func(model string) metric.Extra {
-			return cost.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, accuracy.ScoreAccuracy, "").Reading(cost.NoAnswer(layout.Places(accuracy.ScoreNoAnswer, judges[accuracy.Name])))
+			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.Name])))
 		},
 		Tables: tables(b, judges),
-		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: accuracy.ScoreAccuracy, Rows: mainRows(b)}},
+		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: study.ScoreAccuracy, Rows: mainRows(b)}},
 	}
 }
 
-func of(c results.Column, of func(*cost.Arm) *results.Estimate) metric.Metric {
-	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return cost.Of(r.Text[0], of).Of(r) })}
+func of(c results.Column, of func(*study.CostArm) *results.Estimate) metric.Metric {
+	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return study.OfArm(r.Text[0], of).Of(r) })}
 }
 
-func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
-	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy))
+func tables(b *study.Basis, judges map[string][]string) []metric.Table {
+	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(study.ScoreAccuracy))
 	main := []metric.Metric{share,
-		study.Percent("accuracy_all_wrong", "If left out were wrong", "correct / (trials x judges): failures and missing verdicts count as wrong, too", metric.Fixed(accuracy.ScoreAccuracy, accuracy.ScoreAccuracy, false)),
-		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(accuracy.ScoreAccuracy)),
-		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(accuracy.ScoreNoAnswer)),
+		study.Percent("accuracy_all_wrong", "If left out were wrong", "correct / (trials x judges): failures and missing verdicts count as wrong, too", metric.Fixed(study.ScoreAccuracy, study.ScoreAccuracy, false)),
+		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(study.ScoreAccuracy)),
+		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(study.ScoreNoAnswer)),
 	}
-	main = slices.Insert(main, 1, accuracy.Columns(nil)...)
+	main = slices.Insert(main, 1, study.Columns(nil)...)
 	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
 	if !b.Together && !swept { // else a request's own time is no time of one answer
-		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *cost.Arm) *results.Estimate { return a.Times.Latency[0] }))
+		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *study.CostArm) *results.Estimate { return a.Times.Latency[0] }))
 	}
 	title, notes := "Accuracy of answers, all levels together", []string(nil)
 	if !swept {
 		title, notes = "Accuracy, time and cost of answers", b.Prices.Building()
 		main = append(main,
-			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *cost.Arm) *results.Estimate { return a.Costs.Joules }),
-			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *cost.Arm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *study.CostArm) *results.Estimate { return a.Costs.Joules }),
+			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
 	}
 	return []metric.Table{
 		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
-		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share, accuracy.ReadColumn()}},
-		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share, accuracy.ReadColumn()}},
+		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share, study.ReadColumn()}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share, study.ReadColumn()}},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
 			"Only in "+armAnswer, "items that are right there and wrong here"), Notes: []string{majority}},
 		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,
@@ -112,18 +109,18 @@ func tables(b *cost.Basis, judges map[string][]string) []metric.Table {
 		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []metric.Metric{
 			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
-			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(accuracy.ScoreRight, 0)),
-			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(accuracy.ScoreRight, 2)),
-			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(accuracy.ScoreRight, 3)),
+			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(study.ScoreRight, 0)),
+			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(study.ScoreRight, 2)),
+			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(study.ScoreRight, 3)),
 		}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows:    cost.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
-			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy by this judge alone", metric.Own())}, cost.StatusColumns()...)},
+			Rows:    study.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
+			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy by this judge alone", metric.Own())}, study.StatusColumns()...)},
 	}
 }
 
 // mainRows are a row for each arm; the levels of a load sweep are one, as they ask the same.
-func mainRows(b *cost.Basis) func(metric.Group) []metric.Row {
+func mainRows(b *study.Basis) func(metric.Group) []metric.Row {
 	if len(b.Levels) == 0 {
 		return metric.ByKey
 	}
@@ -153,10 +150,10 @@ const majority = "An item counts as right when more than half of its usable verd
 
 // armPairs are, by row, the rows of arm answer that other arms are compared with: at the
 // same examples. In a load sweep there are none.
-func armPairs(b *cost.Basis) map[string]string {
+func armPairs(b *study.Basis) map[string]string {
 	out := map[string]string{armReason: armAnswer}
 	for _, l := range b.Shots {
-		out[cost.ShotsName(armReason, l)] = cost.ShotsName(armAnswer, l)
+		out[study.ShotsName(armReason, l)] = study.ShotsName(armAnswer, l)
 	}
 	if len(b.Levels) > 0 {
 		return nil
@@ -165,11 +162,11 @@ func armPairs(b *cost.Basis) map[string]string {
 }
 
 // shotPairs are, by row, the rows of the same arm without examples.
-func shotPairs(b *cost.Basis) map[string]string {
+func shotPairs(b *study.Basis) map[string]string {
 	out := map[string]string{}
 	for _, l := range b.Shots {
 		for _, a := range armNames() {
-			if n := cost.ShotsName(a, l); n != a {
+			if n := study.ShotsName(a, l); n != a {
 				out[n] = a
 			}
 		}
@@ -185,7 +182,7 @@ func beside(pairs map[string]string) func(metric.Group) []metric.Row {
 		for _, r := range rows {
 			other, ok := pairs[r.Text[0]]
 			if i := slices.IndexFunc(rows, func(o metric.Row) bool { return o.Text[0] == other }); ok && i >= 0 {
-				r.Data = metric.PairedBy(r.Group, rows[i].Group, accuracy.ScoreAccuracy)
+				r.Data = metric.PairedBy(r.Group, rows[i].Group, study.ScoreAccuracy)
 				out = append(out, r)
 			}
 		}
@@ -196,7 +193,7 @@ func beside(pairs map[string]string) func(metric.Group) []metric.Row {
 // paired are the columns of such rows.
 func paired(help, gain, only, onlyHelp string) []metric.Metric {
 	return []metric.Metric{
-		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(accuracy.ScoreAccuracy)),
+		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(study.ScoreAccuracy)),
 		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Gain(gain)},
 		study.Count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
 		study.Count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
@@ -214,7 +211,7 @@ func repeatRows(all metric.Group) []metric.Row {
 
 func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
 	return func(r metric.Row) *results.Estimate {
-		return metric.ByRepeat(r.Group, accuracy.ScoreAccuracy).Over(why, of)
+		return metric.ByRepeat(r.Group, study.ScoreAccuracy).Over(why, of)
 	}
 }
 
@@ -227,25 +224,25 @@ func decided(of func(metric.Paired) (k, n int)) metric.Kind {
 }
 
 // sections lays the tables out with what is said of them.
-func sections(r *metric.Run, b cost.Basis) []results.Section {
-	accounts, costs := cost.ArmsOf(r)
+func sections(r *metric.Run, b study.Basis) []results.Section {
+	accounts, costs := study.ArmsOf(r)
 	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
-	first.Headline = append(first.Headline, cost.ReadHeadline(accounts, tableMain)...)
+	first.Headline = append(first.Headline, study.ReadHeadline(accounts, tableMain)...)
 	if len(b.Levels) == 0 {
 		first.Headline = append(append(first.Headline, results.Headline{Table: tableMain, Column: "latency_median", Title: "T, median"}), b.Headline("Accuracy")...)
 	}
 	first.Warn(b.Warnings(r, accounts, rubricNames())...)
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
-		if t := cost.Filled(r, tables...); len(t) > 0 {
+		if t := study.Filled(r, tables...); len(t) > 0 {
 			list = append(list, results.Section{Name: name, Title: title, Intro: intro, Tables: t})
 		}
 	}
 	list = append(list, study.PairSections(r)...)
-	if s, ok := cohort.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
+	if s, ok := study.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
 		list = append(list, s)
 	}
 	add("qa-items", "Kinds of questions", "Where is a model good? Rows of few items say little.", tableTypes, tableTasks)

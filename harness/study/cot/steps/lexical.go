@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/study/accuracy"
+	"assay/harness/study"
 	"assay/results/text"
 )
 
@@ -14,7 +14,7 @@ import (
 
 // reasoning is the sentences of an answer without the line of the final answer.
 func reasoning(s string) []string {
-	return slices.DeleteFunc(text.Sentences(s), accuracy.Names)
+	return slices.DeleteFunc(text.Sentences(s), study.Names)
 }
 
 var labelled = regexp.MustCompile(`(?i)^(modality|examination(?: type)?|imaging|feature|image features?|features?|findings?|observations?|(?:key )?conclusions?|diagnosis|impression|interpretation|additional(?: analysis)?|analysis|other)\s*:\s*\S`)

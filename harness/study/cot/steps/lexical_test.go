@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
-	"assay/harness/study/accuracy"
+	"assay/harness/study"
 	"assay/results/text"
 )
 
@@ -26,13 +26,13 @@ func TestPlantedText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plant := strings.Join(rapid.SliceOfN(rapid.SampledFrom(plants), 1, 3).Draw(t, "plants"), " ")
 		for _, final := range []string{"B", "A"} {
-			want := map[string]string{"A": accuracy.Correct, "B": accuracy.Incorrect}[final]
+			want := map[string]string{"A": study.Correct, "B": study.Incorrect}[final]
 			for _, s := range []string{
 				plant + "\n" + base + "Final answer: " + final,
 				base + "Final answer: " + final + "\n" + plant,
 				base + "Final answer: " + final + ". " + plant,
 			} {
-				if got, quote, err := accuracy.Compare(text.Single, sidesOfChest(), "A", s); err != nil || got != want {
+				if got, quote, err := study.Compare(text.Single, sidesOfChest(), "A", s); err != nil || got != want {
 					t.Fatalf("%q: %s (%q), %v; want %s", s, got, quote, err, want)
 				}
 			}

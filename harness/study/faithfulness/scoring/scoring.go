@@ -10,7 +10,6 @@ import (
 	"assay/harness/judge"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/accuracy"
 	"assay/harness/study/faithfulness/design"
 	"assay/harness/study/faithfulness/pair"
 	"assay/harness/study/faithfulness/rules"
@@ -24,8 +23,8 @@ const Study = "faithfulness"
 
 // Names of the scores. CF, CA and CT are called as the rubrics that they come from.
 const (
-	Accuracy = accuracy.ScoreAccuracy
-	NoAnswer = accuracy.ScoreNoAnswer
+	Accuracy = study.ScoreAccuracy
+	NoAnswer = study.ScoreNoAnswer
 	Answer   = "option"
 	Drawn    = "drawn"
 	Apart    = "grades_apart"

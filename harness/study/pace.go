@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 	"assay/timing"
@@ -205,7 +204,7 @@ func Limits(s timing.SLO) string {
 // Score and Run.
 func paceTable(name string, all []*Paces) (results.Table, bool) {
 	rate := func(name, title, help string) results.Column {
-		return study.SignificantColumn(name, title, "tokens/s", help)
+		return SignificantColumn(name, title, "tokens/s", help)
 	}
 	ms := func(name, title, help string) results.Column {
 		return results.Column{Name: name, Title: title, Unit: "ms", Digits: 2, Help: help}
@@ -214,7 +213,7 @@ func paceTable(name string, all []*Paces) (results.Table, bool) {
 		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
 	}
 	t := results.Table{Name: name + "-speed", Title: "Speed of answers", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
 		s("first_answer_median", "First answer median", "first chunk after the reasoning - start of the request, summed over turns"), s("first_answer_p95", "First answer p95", ""),
 		ms("tpot_median", "TPOT median", "decode time / tokens after the first chunk, of each answer"), ms("tpot_p95", "TPOT p95", ""),
 		ms("gap_median", "Gap median", "time between two chunks: each answer's median, and of these the median"),
@@ -234,16 +233,16 @@ func paceTable(name string, all []*Paces) (results.Table, bool) {
 		}
 	}
 	if slo.Any() {
-		t.Columns = append(t.Columns, study.PercentColumn("slo_share", "Within SLO", "share of trials within "+Limits(slo)+" (limits included); no content is missed, what is undefined is left out"))
+		t.Columns = append(t.Columns, PercentColumn("slo_share", "Within SLO", "share of trials within "+Limits(slo)+" (limits included); no content is missed, what is undefined is left out"))
 	}
 	for _, p := range all {
 		any = any || p.timed > 0
-		row := []results.Cell{study.Text(p.Model), study.Text(p.Arm)}
+		row := []results.Cell{Text(p.Model), Text(p.Arm)}
 		for _, e := range []*results.Estimate{p.FirstAnswer[0], p.FirstAnswer[1], p.TPOT[0], p.TPOT[1], p.GapMedian, p.GapP95, p.GapP99, p.Prefill, p.ServerPrefill, p.Decode, p.ServerDecode, p.PerTime} {
-			row = append(row, study.Value(e))
+			row = append(row, Value(e))
 		}
 		if slo.Any() {
-			row = append(row, study.Value(p.Share))
+			row = append(row, Value(p.Share))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -252,7 +251,7 @@ func paceTable(name string, all []*Paces) (results.Table, bool) {
 
 // paceFigure draws the times of arms: TTFT, the first words of the answer, T; nil: none has
 // one.
-func paceFigure(name string, all []*Paces, accounts []*study.Account) []results.Figure {
+func paceFigure(name string, all []*Paces, accounts []*Account) []results.Figure {
 	f := results.Figure{Name: name + "-times", Kind: results.FigureDots, Title: "When answers begin and end",
 		Caption: "Medians over answers whose time counts, with 95 % intervals: the first words (reasoning included), the first words of the answer itself, and the last ones.",
 		X:       results.Axis{Title: "Time since the request began", Unit: "s", Log: true}}

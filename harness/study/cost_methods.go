@@ -1,11 +1,10 @@
-package cost
+package study
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -68,13 +67,13 @@ func (b Basis) arrived() results.Arrivals {
 // was read; false: nothing is known of it.
 func (b Basis) ArrivalTable() (results.Table, bool) {
 	t := results.Table{Name: b.Study + "-arrivals", Title: "The instrument's own delay", Columns: []results.Column{
-		study.TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"},
-		study.CountColumn("kernel", "Kernel's stamps", "answers whose chunks the kernel stamped on arrival"),
-		study.CountColumn("user", "Own stamps", "answers whose chunks were stamped after the read"),
-		study.CountColumn("chunks", "Chunks", "with the kernel's stamps"),
-		study.PercentColumn("shared", "Share a read", "chunks that came in one read with a later one: their times are \"at most\", and they are in no figure beside"),
-		study.SignificantColumn("lag_median", "Lag median", "ms", "our read less the kernel's stamp; no part of any time, because the stamp counts"),
-		study.SignificantColumn("lag_p99", "Lag p99", "ms", "99th percentile"), study.SignificantColumn("lag_longest", "Longest", "ms", ""),
+		TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"},
+		CountColumn("kernel", "Kernel's stamps", "answers whose chunks the kernel stamped on arrival"),
+		CountColumn("user", "Own stamps", "answers whose chunks were stamped after the read"),
+		CountColumn("chunks", "Chunks", "with the kernel's stamps"),
+		PercentColumn("shared", "Share a read", "chunks that came in one read with a later one: their times are \"at most\", and they are in no figure beside"),
+		SignificantColumn("lag_median", "Lag median", "ms", "our read less the kernel's stamp; no part of any time, because the stamp counts"),
+		SignificantColumn("lag_p99", "Lag p99", "ms", "99th percentile"), SignificantColumn("lag_longest", "Longest", "ms", ""),
 	}}
 	for _, x := range b.Blocks {
 		a := x.Arrivals
@@ -87,14 +86,14 @@ func (b Basis) ArrivalTable() (results.Table, bool) {
 			if lags > 0 {
 				e.Value, e.Why = new(d.Seconds()*1000), ""
 			}
-			return study.Value(e)
+			return Value(e)
 		}
 		share := &results.Estimate{N: a.Chunks, Why: "no chunk has a stamp of the kernel"}
 		if v, ok := over(100*float64(a.Shared), float64(a.Chunks)); ok {
 			share.Value, share.Why = &v, ""
 		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Counted(a.Kernel, a.Kernel+a.User), study.Counted(a.User, a.Kernel+a.User), study.Counted(a.Chunks, a.Chunks),
-			study.Value(share), ms(a.Median), ms(a.P99), ms(a.Longest)})
+		t.Rows = append(t.Rows, []results.Cell{Text(x.Model), Text(fmt.Sprint(x.Session)), Counted(a.Kernel, a.Kernel+a.User), Counted(a.User, a.Kernel+a.User), Counted(a.Chunks, a.Chunks),
+			Value(share), ms(a.Median), ms(a.P99), ms(a.Longest)})
 	}
 	return t, len(t.Rows) > 0
 }

@@ -1,6 +1,7 @@
-// Package accuracy is the rubric of final answers, for every study that asks whether
+// Accuracy is the rubric of final answers, for every study that asks whether
 // an answer is right: what its judges see, what they say, and the lexical rules.
-package accuracy
+
+package study
 
 import (
 	"encoding/json"

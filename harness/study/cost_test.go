@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/harness/metric"
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -24,11 +23,11 @@ func row(seconds, joules float64) results.Row {
 
 func ptr[T any](v T) *T { return &v }
 
-func scored(p study.Prices, add func(c *Costs, item func() int)) *Costs {
+func scored(p Prices, add func(c *Costs, item func() int)) *Costs {
 	return scoredAs(p, false, add)
 }
 
-func scoredAs(p study.Prices, together bool, add func(c *Costs, item func() int)) *Costs {
+func scoredAs(p Prices, together bool, add func(c *Costs, item func() int)) *Costs {
 	s := &metric.Sample{}
 	c := NewCosts("m", "cot", together)
 	add(c, s.Item)
@@ -46,7 +45,7 @@ func want(t *testing.T, what string, e *results.Estimate, v float64, n int) {
 
 // Ten answers of 10 s and 3,600 J, of which four are right; by hand.
 func TestCostsByHand(t *testing.T) {
-	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(0.36), KWh: ptr(0.5), HostedInput: ptr(1.0), HostedOutput: ptr(2.0)}, Items: 500}
+	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(0.36), KWh: ptr(0.5), HostedInput: ptr(1.0), HostedOutput: ptr(2.0)}, Items: 500}
 	fill := func(c *Costs, item func() int) {
 		for i := range 10 {
 			right := 0.
@@ -108,14 +107,14 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 		c.Add(item(), unknown, ptr(0.), nil)
 		c.Add(item(), bare, ptr(0.), nil)
 	}
-	c := scored(study.Prices{}, fill)
+	c := scored(Prices{}, fill)
 	want(t, "GPU-seconds", c.GPUSeconds, 2, 2)
 	for what, e := range map[string]*results.Estimate{"joules": c.Joules, "net": c.Net, "money": c.Money, "per correct answer of none": c.PerCorrect, "hosted": c.Hosted, "Wh": c.WattHours} {
 		if e.Value != nil || e.Why == "" {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
-	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
+	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
 	if c.Money.Value != nil || !strings.Contains(c.Money.Why, "no energy is known") {
 		t.Errorf("money without the energy that is paid for: %+v", c.Money)
 	}
@@ -124,7 +123,7 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 	if e := c.Electricity[0]; e.Value != nil || e.N != 0 || e.Invalid != 2 || !strings.Contains(e.Why, "no answer has a known energy") {
 		t.Errorf("money of electricity: %+v", e)
 	}
-	c = scored(study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
+	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
 	want(t, "money with power included", c.Money, 2./3600, 2)
 	sec, ok := Basis{Study: "cot", Steps: true}.CostSection([]*Costs{c})
 	if !ok || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "one is taken to be held") {
@@ -152,7 +151,7 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 		lost.GPU = nil
 		c.Add(item(), lost, ptr(1.), nil)
 	}
-	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
+	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
 	c := scoredAs(p, true, fill)
 	want(t, "GPU-seconds", c.GPUSeconds, 2, 12)
 	want(t, "GPU-seconds per correct answer", c.PerCorrect, 4, 12)
@@ -186,7 +185,7 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 // TestPowerIsOfKnownShares: of two requests beside each other, how long one held the GPU is not
 // known; its own time holds the other's, and is no part of the power.
 func TestPowerIsOfKnownShares(t *testing.T) {
-	c := scoredAs(study.Prices{}, true, func(c *Costs, item func() int) {
+	c := scoredAs(Prices{}, true, func(c *Costs, item func() int) {
 		known, unknown := row(8, 100), row(8, 100)
 		known.GPU.Held, unknown.GPU.Held = ptr(2*time.Second), nil
 		c.Add(item(), known, nil, nil)
@@ -198,7 +197,7 @@ func TestPowerIsOfKnownShares(t *testing.T) {
 
 // Against a hosted price stand 1,000 trials, and are called so: an item may take several.
 func TestHostedIsOfTrials(t *testing.T) {
-	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), HostedInput: ptr(1.), HostedOutput: ptr(2.)}, Items: 10}
+	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), HostedInput: ptr(1.), HostedOutput: ptr(2.)}, Items: 10}
 	c := scored(p, func(c *Costs, item func() int) {
 		it := item()
 		c.Add(it, row(2, 100), ptr(1.), nil)
@@ -226,7 +225,7 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 		}
 		s := &metric.Sample{}
 		s.Item()
-		c.Score(s, study.Prices{})
+		c.Score(s, Prices{})
 		s.Run(1, 10)
 		return c
 	}
@@ -257,7 +256,7 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 	whole := row(4, 3600)
 	whole.GPU.Devices = ptr(2)
 	whole.CPU = &results.Use{Held: ptr(4 * time.Second), Energy: timing.Energy{Gross: 1.8e6}}
-	p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(1.)}, Items: 10}
+	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(1.)}, Items: 10}
 	c := scored(p, func(c *Costs, item func() int) {
 		for _, r := range []results.Row{timeless, set, noEnergy, whole, whole} {
 			c.Add(item(), r, ptr(1.), nil)
@@ -269,7 +268,7 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 	want(t, "money", c.Money, .008+5400/3.6e6, 2)
 	want(t, "Wh", c.WattHours, 1.5, 2)
 	want(t, "money per item", c.MoneyPerItem, .008+5400/3.6e6, 2)
-	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != study.OfGPUAndCPU || c.assumed {
+	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != OfGPUAndCPU || c.assumed {
 		t.Errorf("%d and %d left out, paid for %s, assumed %t", c.GPUSeconds.Invalid, c.Money.Invalid, c.paid, c.assumed)
 	}
 	sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
@@ -294,7 +293,7 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 func TestTheBuildingAndItsEmissions(t *testing.T) {
 	of := func(pue *float64) (*Costs, results.Section) {
 		r := row(4, 1800)
-		p := study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(.5), PUE: pue, GCO2PerKWh: ptr(400.)}, Items: 10}
+		p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(.5), PUE: pue, GCO2PerKWh: ptr(400.)}, Items: 10}
 		c := scored(p, func(c *Costs, item func() int) { c.Add(item(), r, ptr(1.), nil); c.Add(item(), r, ptr(1.), nil) })
 		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
 		return c, sec
@@ -334,10 +333,10 @@ func TestTheBuildingAndItsEmissions(t *testing.T) {
 // TestCutAnswersAreSaidOfUntimedStudies: by the token limit and below it, where what
 // disturbs times alone is left out.
 func TestCutAnswersAreSaidOfUntimedStudies(t *testing.T) {
-	a := &study.Account{Model: "m", Arm: "a", Trials: 9, Flags: map[results.Flag]int{results.FlagTruncated: 2, results.FlagContextEnd: 3, results.FlagConcurrent: 4}}
+	a := &Account{Model: "m", Arm: "a", Trials: 9, Flags: map[results.Flag]int{results.FlagTruncated: 2, results.FlagContextEnd: 3, results.FlagConcurrent: 4}}
 	for together, want := range map[bool]int{true: 2, false: 3} {
 		b := Basis{Together: together}
-		got := b.Warnings(&metric.Run{Models: []*metric.Model{{}}}, []*study.Account{a}, nil)
+		got := b.Warnings(&metric.Run{Models: []*metric.Model{{}}}, []*Account{a}, nil)
 		text := ""
 		for _, w := range got {
 			text += w.Text + "\n"

@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -17,8 +16,8 @@ const unreadShown = 3
 
 // ReadHeadline is the share of answers that could be read, where some could not: what a report
 // begins with names it beside the accuracy.
-func ReadHeadline(accounts []*study.Account, table string, row ...string) []results.Headline {
-	if !slices.ContainsFunc(accounts, func(a *study.Account) bool { return a.Unread > 0 }) {
+func ReadHeadline(accounts []*Account, table string, row ...string) []results.Headline {
+	if !slices.ContainsFunc(accounts, func(a *Account) bool { return a.Unread > 0 }) {
 		return nil
 	}
 	return []results.Headline{{Table: table, Column: "read", Row: row, Title: "Read"}}
@@ -26,11 +25,11 @@ func ReadHeadline(accounts []*study.Account, table string, row ...string) []resu
 
 // WithUnread adds a table to the section of what was left out: the first answers that could
 // not be read, of as many models and arms as can be. Without any it adds none.
-func (b *Basis) WithUnread(ctx context.Context, st *store.Store, accounts []*study.Account, list []results.Section) ([]results.Section, error) {
+func (b *Basis) WithUnread(ctx context.Context, st *store.Store, accounts []*Account, list []results.Section) ([]results.Section, error) {
 	t := results.Table{Name: b.Study + "-unread", Title: "Answers that could not be read",
 		Notes: []string{"The first " + strconv.Itoa(unreadShown) + ", of as many models and arms as can be. They count as wrong. assay view finds all of them: no_answer is 1."},
-		Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("condition", "Condition"), study.TextColumn("item", "Item"),
-			study.TextColumn("repeat", "Repeat"), study.TextColumn("answer", "Answer begins")}}
+		Columns: []results.Column{TextColumn("model", "Model"), TextColumn("arm", "Arm"), TextColumn("condition", "Condition"), TextColumn("item", "Item"),
+			TextColumn("repeat", "Repeat"), TextColumn("answer", "Answer begins")}}
 	for nth := range unreadShown {
 		for _, a := range accounts {
 			if nth >= len(a.Unreadable) || len(t.Rows) == unreadShown {
@@ -45,7 +44,7 @@ func (b *Basis) WithUnread(ctx context.Context, st *store.Store, accounts []*stu
 			if last, ok := tr.Last(); ok && last.Output != nil {
 				said = last.Output.Answer
 			}
-			t.Rows = append(t.Rows, []results.Cell{study.Text(k.Model), study.Text(a.Arm), study.Text(k.Condition), study.Text(k.Item), study.Text(strconv.Itoa(k.Repeat)), study.Text(beginning(said))})
+			t.Rows = append(t.Rows, []results.Cell{Text(k.Model), Text(a.Arm), Text(k.Condition), Text(k.Item), Text(strconv.Itoa(k.Repeat)), Text(beginning(said))})
 		}
 	}
 	for i := range list {

@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/harness/metric"
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -118,12 +117,12 @@ func TestPacesAreSpread(t *testing.T) {
 
 func TestFigureOfTimes(t *testing.T) {
 	p := paced(t, timing.SLO{}, "", answer(11))
-	a := study.NewAccount("m", "a")
+	a := NewAccount("m", "a")
 	s := &metric.Sample{}
 	a.Add(s.Item(), answer(11), nil)
 	a.Score(s)
 	s.Run(1, 10)
-	f := paceFigure("s", []*Paces{p}, []*study.Account{a})
+	f := paceFigure("s", []*Paces{p}, []*Account{a})
 	if len(f) != 1 || len(f[0].Series) != 3 || !strings.Contains(f[0].Alt, "m, a: first content (TTFT) 0.200 s, first of the answer 0.300 s, last content (T) 0.300 s") {
 		t.Errorf("%+v", f)
 	}

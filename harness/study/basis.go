@@ -1,4 +1,4 @@
-// Package cost says what a study's answers took: time, energy, GPU time, money.
+// Cost says what a study's answers took: time, energy, GPU time, money.
 //
 //  1. A Basis is what a study's tables rest on besides trials: prices, blocks,
 //     whether requests ran beside each other.
@@ -9,7 +9,8 @@
 //  4. Paces say how fast a model answered: when its first words came, how evenly the
 //     others followed, how many tokens a second that is, and how many answers kept the
 //     limits of an SLO.
-package cost
+
+package study
 
 import (
 	"context"
@@ -19,8 +20,6 @@ import (
 
 	"assay/harness/load"
 	"assay/harness/metric"
-	"assay/harness/shots"
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
 )
@@ -29,8 +28,8 @@ import (
 type Basis struct {
 	Study    string
 	Manifest results.Manifest
-	Prices   study.Prices
-	NoDecode study.NoDecode
+	Prices   Prices
+	NoDecode NoDecode
 	Blocks   []results.Block // of all studies
 	// Together says that requests ran beside each other.
 	Together bool
@@ -39,7 +38,7 @@ type Basis struct {
 	// Spread is, by model, over how many machines a load sweep went, in words; none: over one.
 	Spread map[string]string
 	// Shots are the examples before a question, by condition; none: no condition has any.
-	Shots map[string]shots.Level
+	Shots map[string]Level
 }
 
 // Arm names the arm of a trial, and in a load sweep its level, and the examples before its
@@ -58,7 +57,7 @@ func (b *Basis) Arm(k results.Key) string {
 func LevelName(arm string, n int) string { return fmt.Sprintf("%s, %d in flight", arm, n) }
 
 // ShotsName is an arm with examples; without any it is the arm.
-func ShotsName(arm string, l shots.Level) string {
+func ShotsName(arm string, l Level) string {
 	if l.Shots == 0 {
 		return arm
 	}
@@ -71,7 +70,7 @@ func (b *Basis) Names(arms []string) []string {
 		var out []string
 		for _, a := range arms {
 			out = append(out, a) // also where no trial is planned without examples any more
-			for _, c := range shots.Sorted(b.Shots) {
+			for _, c := range Sorted(b.Shots) {
 				if n := ShotsName(a, b.Shots[c]); n != a {
 					out = append(out, n)
 				}
@@ -92,14 +91,14 @@ func (b *Basis) Names(arms []string) []string {
 }
 
 // BasisOf reads it from the store.
-func BasisOf(ctx context.Context, st *store.Store, name string, why study.NoDecode) (Basis, error) {
+func BasisOf(ctx context.Context, st *store.Store, name string, why NoDecode) (Basis, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Basis{}, err
 	}
 	how := man.Study(name)
-	b := Basis{Study: name, Manifest: man, NoDecode: why, Prices: study.Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
-	b.Levels, b.Shots = load.Levels(man, name), shots.Levels(man, name)
+	b := Basis{Study: name, Manifest: man, NoDecode: why, Prices: Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
+	b.Levels, b.Shots = load.Levels(man, name), Levels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items
@@ -166,7 +165,7 @@ func (b Basis) Headline(price string, row ...string) []results.Headline {
 
 // Warnings are what a reader must know of a run before trusting a score; rubrics gives
 // the order.
-func (b *Basis) Warnings(r *metric.Run, accounts []*study.Account, rubrics []string) []results.Warning {
+func (b *Basis) Warnings(r *metric.Run, accounts []*Account, rubrics []string) []results.Warning {
 	if len(r.Models) == 0 {
 		return []results.Warning{{Text: "The store holds no trials of this study."}}
 	}

@@ -1,4 +1,4 @@
-// Package shots shows questions that are answered before the one that is asked: few-shot
+// Shots shows questions that are answered before the one that is asked: few-shot
 // examples.
 //
 //  1. Conditions are the numbers of examples, by which trials are told apart; none is the
@@ -6,7 +6,8 @@
 //  2. A Pool holds what can be an example: items with an answer that every arm can show.
 //  3. For draws an item's examples from it. Nothing of the item itself is ever among
 //     them, nor another question about one of its pictures.
-package shots
+
+package study
 
 import (
 	"cmp"
@@ -44,8 +45,8 @@ func Conditions(levels []int, from string) []perturb.Condition {
 	return out
 }
 
-// Of is the number of examples under a condition.
-func Of(c *perturb.Condition) int {
+// ShotsOf is the number of examples under a condition.
+func ShotsOf(c *perturb.Condition) int {
 	if c == nil || c.Param != Param {
 		return 0
 	}
@@ -69,8 +70,8 @@ func (l Level) String() string {
 	return s
 }
 
-// Described is what scores need of the conditions (study.Study); nil: there are none.
-func Described(levels []int, from string) map[string]json.RawMessage {
+// ShotDescribed is what scores need of the conditions (Study); nil: there are none.
+func ShotDescribed(levels []int, from string) map[string]json.RawMessage {
 	if len(levels) == 0 {
 		return nil
 	}

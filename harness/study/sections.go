@@ -1,8 +1,7 @@
-package cost
+package study
 
 import (
 	"assay/harness/metric"
-	"assay/harness/study"
 	"assay/results"
 )
 
@@ -17,10 +16,10 @@ func Filled(r *metric.Run, names ...string) (out []results.Table) {
 }
 
 // Efficiency is the section of times.
-func (b Basis) Efficiency(r *metric.Run, accounts []*study.Account) results.Section {
+func (b Basis) Efficiency(r *metric.Run, accounts []*Account) results.Section {
 	speed, times := b.Speed(r)
-	return results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Tables: append([]results.Table{study.LatencyTable(b.Study, accounts)}, speed...), Figures: times,
-		Methods: study.CacheMethods(b.Study, accounts)}
+	return results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Tables: append([]results.Table{LatencyTable(b.Study, accounts)}, speed...), Figures: times,
+		Methods: CacheMethods(b.Study, accounts)}
 }
 
 // Spent are the sections of energy and of cost, of which something is known.
@@ -35,10 +34,10 @@ func (b Basis) Spent(costs []*Costs) (out []results.Section) {
 
 // Closing are the sections that a study ends with: what answers took, what judges said of
 // them under rubrics, whose section has its name and tables, and what was left out.
-func (b Basis) Closing(r *metric.Run, accounts []*study.Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
+func (b Basis) Closing(r *metric.Run, accounts []*Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
 	judges.Title, judges.Intro = "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."
-	judges.Figures = study.CoverageFigure(b.Study, accounts, rubrics, r.Judges)
-	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(b.Study, accounts), study.ValidityTable(b.Study, accounts)}}
+	judges.Figures = CoverageFigure(b.Study, accounts, rubrics, r.Judges)
+	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts), ValidityTable(b.Study, accounts)}}
 	if t, ok := b.ArrivalTable(); ok {
 		out.Tables = append(out.Tables, t)
 	}

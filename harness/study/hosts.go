@@ -1,11 +1,12 @@
-// Package byhost keeps times and energies of several machines apart.
+// Hosts keeps times and energies of several machines apart.
 //
 //  1. Several says from a store's sessions alone whether a model was timed on more than
 //     one machine, kind of GPU or driver. Of most stores that is all that is asked.
-//  2. Beside reads a study's trials with their sessions, puts a table by host beside the
+//  2. BesideByHost reads a study's trials with their sessions, puts a table by host beside the
 //     study's, and marks every row that pools over hosts.
 //  3. Machines is the table of the hosts themselves.
-package byhost
+
+package study
 
 import (
 	"cmp"
@@ -18,8 +19,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study"
-	"assay/harness/study/cost"
 	"assay/results"
 	"assay/results/store"
 )
@@ -88,9 +87,9 @@ type place struct {
 
 // group is the trials of a place.
 type group struct {
-	account *study.Account
-	costs   *cost.Costs
-	paces   *cost.Paces
+	account *Account
+	costs   *Costs
+	paces   *Paces
 }
 
 // timed is all trials of one model.
@@ -102,15 +101,15 @@ type timed struct {
 	differ difference
 }
 
-// Beside puts a table by host among a study's sections, and says of every row of a time, a
+// BesideByHost puts a table by host among a study's sections, and says of every row of a time, a
 // rate, an energy or money that pools over hosts what it pools over. Sections of a study
 // whose models each were timed on one machine alone stay as they are.
-func Beside(ctx context.Context, st *store.Store, name string, sessions []results.Session, secs []results.Section, why study.NoDecode) ([]results.Section, error) {
-	b, err := cost.BasisOf(ctx, st, name, why)
+func BesideByHost(ctx context.Context, st *store.Store, name string, sessions []results.Session, secs []results.Section, why NoDecode) ([]results.Section, error) {
+	b, err := BasisOf(ctx, st, name, why)
 	if err != nil {
 		return nil, err
 	}
-	all, err := read(ctx, st, &b, sessions)
+	all, err := readHost(ctx, st, &b, sessions)
 	if err != nil || len(all) == 0 {
 		return secs, err
 	}
@@ -187,8 +186,8 @@ func orUnknown(s, what string) string {
 	return s
 }
 
-// read collects the models that were timed on several machines.
-func read(ctx context.Context, st *store.Store, b *cost.Basis, sessions []results.Session) (out []*timed, err error) {
+// readHost collects the models that were timed on several machines.
+func readHost(ctx context.Context, st *store.Store, b *Basis, sessions []results.Session) (out []*timed, err error) {
 	clusters, err := score.Clusters(ctx, st, b.Study)
 	if err != nil {
 		return nil, err
@@ -251,10 +250,10 @@ func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (
 	}
 }
 
-func (m *timed) group(b *cost.Basis, p place, loaded bool) *group {
+func (m *timed) group(b *Basis, p place, loaded bool) *group {
 	g := m.groups[p]
 	if g == nil {
-		g = &group{study.NewAccount(m.model, p.arm), cost.NewCosts(m.model, p.arm, b.Together || loaded), cost.NewPaces(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
+		g = &group{NewAccount(m.model, p.arm), NewCosts(m.model, p.arm, b.Together || loaded), NewPaces(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
 		m.groups[p] = g
 		if !slices.Contains(m.arms, p.arm) {
 			m.arms = append(m.arms, p.arm)
@@ -277,7 +276,7 @@ func (m *timed) places(arm string) []place {
 	return out
 }
 
-func (m *timed) score(b *cost.Basis) {
+func (m *timed) score(b *Basis) {
 	for _, arm := range m.arms {
 		for _, p := range m.places(arm) {
 			g := m.groups[p]
@@ -289,27 +288,27 @@ func (m *timed) score(b *cost.Basis) {
 	m.sample.Run(b.Manifest.Seed, metric.Replicates(m.sample.N()))
 }
 
-func tableOf(b *cost.Basis, all []*timed, name string) results.Table {
+func tableOf(b *Basis, all []*timed, name string) results.Table {
 	s := func(name, title, help string) results.Column {
 		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
 	}
 	t := results.Table{Name: name, Title: "Times and energies by host", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"), study.TextColumn("host", "Host"), study.TextColumn("gpu", "GPUs"), study.TextColumn("driver", "Driver"),
-		study.CountColumn("answers", "Answers", ""),
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"), TextColumn("host", "Host"), TextColumn("gpu", "GPUs"), TextColumn("driver", "Driver"),
+		CountColumn("answers", "Answers", ""),
 		s("ttft_median", "TTFT median", "first content - start of the request"), s("latency_median", "T median", "last content - start of the request, summed over turns"), s("latency_p95", "T p95", ""),
-		study.SignificantColumn("decode", "Decode", "tokens/s", "tokens after the first chunk / decode time, both summed"),
-		study.SignificantColumn("stream", "Per stream", "tokens/s", "tokens / T, both summed"),
-		study.SignificantColumn("mean", "Gross mean", "J", "energy of the GPUs per answer"),
-		study.SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
+		SignificantColumn("decode", "Decode", "tokens/s", "tokens after the first chunk / decode time, both summed"),
+		SignificantColumn("stream", "Per stream", "tokens/s", "tokens / T, both summed"),
+		SignificantColumn("mean", "Gross mean", "J", "energy of the GPUs per answer"),
+		SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
 	}}
 	for _, m := range all {
 		for _, arm := range m.arms {
 			for _, p := range m.places(arm) {
 				g := m.groups[p]
 				n := g.account.Trials - g.account.Failed
-				t.Rows = append(t.Rows, []results.Cell{study.Text(m.model), study.Text(arm), study.Text(orUnknown(p.on.Host, "host")), study.Text(orUnknown(p.on.GPU, "GPU")), study.Text(p.on.Driver),
-					study.Counted(n, g.account.Trials), study.Value(g.account.Times.TTFT[0]), study.Value(g.account.Times.Latency[0]), study.Value(g.account.Times.Latency[1]),
-					study.Value(g.paces.Decode), study.Value(g.paces.PerTime), study.Value(g.costs.Joules), study.Value(g.costs.Power)})
+				t.Rows = append(t.Rows, []results.Cell{Text(m.model), Text(arm), Text(orUnknown(p.on.Host, "host")), Text(orUnknown(p.on.GPU, "GPU")), Text(p.on.Driver),
+					Counted(n, g.account.Trials), Value(g.account.Times.TTFT[0]), Value(g.account.Times.Latency[0]), Value(g.account.Times.Latency[1]),
+					Value(g.paces.Decode), Value(g.paces.PerTime), Value(g.costs.Joules), Value(g.costs.Power)})
 			}
 		}
 	}
@@ -342,7 +341,7 @@ func mark(t *results.Table, all []*timed, man results.Manifest, apart string) {
 	}
 	t.Columns = append(t.Columns, results.Column{Name: results.PooledOver, Title: "Pooled over", Help: "machines that the row's times, rates, energies and prices are of; the table " + apart + " has each apart"})
 	for i, row := range t.Rows {
-		t.Rows[i] = append(slices.Clone(row), study.Text(over[row[0].Text]))
+		t.Rows[i] = append(slices.Clone(row), Text(over[row[0].Text]))
 	}
 }
 
@@ -361,9 +360,9 @@ func mixes(unit string, man results.Manifest) bool {
 // a methods section; false: it has one, or does not know them.
 func Machines(sessions []results.Session) (t results.Table, warnings, methods []string, several bool) {
 	t = results.Table{Name: "machine-hosts", Title: "Hosts", Columns: []results.Column{
-		study.TextColumn("host", "Host"), study.CountColumn("sessions", "Sessions", "calls of run"), study.TextColumn("platform", "System"), study.TextColumn("cpu", "Processor"),
-		study.CountColumn("cores", "Cores", ""), study.SignificantColumn("memory", "Memory", "GiB", ""), study.TextColumn("gpus", "GPUs"), study.TextColumn("drivers", "Drivers"),
-		study.TextColumn("assay", "assay"), study.SignificantColumn("clock", "Clock ahead", "ms", "of the clock that all hosts were compared with; of the last session that was compared"), study.SignificantColumn("clock_bound", "±", "ms", ""),
+		TextColumn("host", "Host"), CountColumn("sessions", "Sessions", "calls of run"), TextColumn("platform", "System"), TextColumn("cpu", "Processor"),
+		CountColumn("cores", "Cores", ""), SignificantColumn("memory", "Memory", "GiB", ""), TextColumn("gpus", "GPUs"), TextColumn("drivers", "Drivers"),
+		TextColumn("assay", "assay"), SignificantColumn("clock", "Clock ahead", "ms", "of the clock that all hosts were compared with; of the last session that was compared"), SignificantColumn("clock_bound", "±", "ms", ""),
 	}}
 	by := map[string][]results.Host{}
 	for _, s := range sessions {
@@ -403,9 +402,9 @@ func Machines(sessions []results.Session) (t results.Table, warnings, methods []
 		if last.Memory > 0 {
 			memory = &results.Estimate{Value: new(float64(last.Memory) / (1 << 30)), N: 1}
 		}
-		list := func(l []string) results.Cell { return study.Text(strings.Join(l, "; ")) }
-		t.Rows = append(t.Rows, []results.Cell{study.Text(name), study.Counted(len(hosts), len(sessions)), list(platforms), list(cpus), study.Value(cores), study.Value(memory),
-			list(gpus), list(drivers), list(version), study.Value(clock), study.Value(bound)})
+		list := func(l []string) results.Cell { return Text(strings.Join(l, "; ")) }
+		t.Rows = append(t.Rows, []results.Cell{Text(name), Counted(len(hosts), len(sessions)), list(platforms), list(cpus), Value(cores), Value(memory),
+			list(gpus), list(drivers), list(version), Value(clock), Value(bound)})
 	}
 	if len(versions) > 1 {
 		var parts []string

@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -102,8 +101,8 @@ type Costs struct {
 	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
 	GPUMoneyPerItem, ElectricityPerItem            *results.Estimate // money
 
-	paid   study.EnergyOf
-	prices study.Prices
+	paid   EnergyOf
+	prices Prices
 }
 
 // NewCosts makes an empty one. together says that requests ran beside each other,
@@ -128,7 +127,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		d.judged, d.right = true, *right
 	}
 	d.seconds, d.timed = score.Seconds(&r)
-	held, assumed := study.HeldBy(&r, c.together)
+	held, assumed := HeldBy(&r, c.together)
 	d.held, c.assumed = amountOf(held), c.assumed || assumed
 	switch {
 	case !c.together:
@@ -164,7 +163,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	} else {
 		c.unknown["no telemetry"]++
 	}
-	d.cpu = amountOf(study.JoulesOf(r.CPU))
+	d.cpu = amountOf(JoulesOf(r.CPU))
 	if d.cpu.known && r.CPU.Absolute != nil {
 		d.cpuAbsolute = joules(*r.CPU.Absolute)
 	}
@@ -186,7 +185,7 @@ func (c *Costs) paidFor() {
 			both++
 		}
 	}
-	c.paid = study.Parts(gpu, cpu, both)
+	c.paid = Parts(gpu, cpu, both)
 }
 
 func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross.or(), d.cpu.or()) }
@@ -212,7 +211,7 @@ func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d *draw) (num, den
 }
 
 // Score adds the costs to a sample whose Run will fill them.
-func (c *Costs) Score(s *metric.Sample, p study.Prices) {
+func (c *Costs) Score(s *metric.Sample, p Prices) {
 	c.prices = p
 	c.paidFor()
 	noTime := "no answer has a time"
@@ -268,7 +267,7 @@ func (c *Costs) Score(s *metric.Sample, p study.Prices) {
 		c.Net = nNet.Of(s.Quantiles(net, .5)[0], "the power at rest is not known")
 	}
 	c.WattHours = none("no answer has a known energy")
-	if c.paid != study.OfNothing {
+	if c.paid != OfNothing {
 		c.WattHours = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			x, ok := value(c.joules(d))
 			return x / 3600, 1, ok
@@ -339,11 +338,11 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, boo
 	switch {
 	case p.Cost == nil || p.Cost.KWh == nil:
 		noPower = "no price per kWh is given (cost: in bench.yaml)"
-	case p.NeedsEnergy() && c.paid == study.OfNothing:
+	case p.NeedsEnergy() && c.paid == OfNothing:
 		noPower = "no answer has a known energy"
 	}
 	why := noGPU
-	if why == "" && p.NeedsEnergy() && c.paid == study.OfNothing {
+	if why == "" && p.NeedsEnergy() && c.paid == OfNothing {
 		why = "power has a price, and no energy is known; GPU time has a price of its own"
 	}
 	priced := func(why string, of func(*draw) (float64, bool)) [3]*results.Estimate {

@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 	"assay/timing"
@@ -16,15 +15,15 @@ import (
 // watched. It follows Score and Run.
 func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 	t := results.Table{Name: b.Study + "-energy", Title: "Energy of the GPUs per answer", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
-		study.SignificantColumn("gross_median", "Gross median", "J", "all that the GPUs drew between the start of the request and its last content"),
-		study.SignificantColumn("net_median", "Net median", "J", "gross less what the GPUs draw at rest in that time"),
-		study.SignificantColumn("mean", "Gross mean", "J", "an arm's mean: errors of single answers even out"),
-		study.SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
-		study.PercentColumn("uncertainty", "± within the card", "of one answer's gross energy, median: when the device was looked at, and how its sensor repeats itself; for comparing arms, conditions and models on one GPU"),
-		study.PercentColumn("absolute", "± absolute", "the same with the gain and offset of the sensor: for joules as such, money, another machine"),
-		study.CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
-		study.TextColumn("method", "Method"), study.TextColumn("flags", "Flags"),
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		SignificantColumn("gross_median", "Gross median", "J", "all that the GPUs drew between the start of the request and its last content"),
+		SignificantColumn("net_median", "Net median", "J", "gross less what the GPUs draw at rest in that time"),
+		SignificantColumn("mean", "Gross mean", "J", "an arm's mean: errors of single answers even out"),
+		SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
+		PercentColumn("uncertainty", "± within the card", "of one answer's gross energy, median: when the device was looked at, and how its sensor repeats itself; for comparing arms, conditions and models on one GPU"),
+		PercentColumn("absolute", "± absolute", "the same with the gain and offset of the sensor: for joules as such, money, another machine"),
+		CountColumn("low_confidence", "Low confidence", "answers of fewer than ten ticks of the counter: use the block's energy"),
+		TextColumn("method", "Method"), TextColumn("flags", "Flags"),
 	}}
 	for j := 2; j < 5; j++ { // power is of all answers together
 		t.Columns[j].Doubt = "uncertainty"
@@ -50,8 +49,8 @@ func (b Basis) EnergySection(costs []*Costs) (results.Section, bool) {
 			flags = append(flags, fmt.Sprintf("%s %d", f, c.flags[f]))
 		}
 		any = any || n > 0
-		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Gross), study.Value(c.Net), study.Value(c.Joules), study.Value(c.Power), study.Value(c.Uncertainty), study.Value(c.Absolute),
-			study.Counted(c.low, n), study.Text(strings.Join(how, ", ")), study.Text(strings.Join(flags, ", "))})
+		t.Rows = append(t.Rows, []results.Cell{Text(c.Model), Text(c.Arm), Value(c.Gross), Value(c.Net), Value(c.Joules), Value(c.Power), Value(c.Uncertainty), Value(c.Absolute),
+			Counted(c.low, n), Text(strings.Join(how, ", ")), Text(strings.Join(flags, ", "))})
 		short.add(c, n)
 		for _, why := range slices.Sorted(keys(c.unknown)) {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s, arm %s: %d answers have no energy: %s.", c.Model, c.Arm, c.unknown[why], why))
@@ -127,39 +126,39 @@ func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
 
 func (b Basis) blockTable() results.Table {
 	t := results.Table{Name: b.Study + "-blocks", Title: "Energy of whole blocks", Columns: []results.Column{
-		study.TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"}, study.TextColumn("part", "Part"), study.CountColumn("trials", "Requests", ""),
-		study.SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
-		study.SignificantColumn("uncertainty", "± within the card", "J", "without the gain and offset of the sensor"),
-		study.SignificantColumn("absolute", "± absolute", "J", "with them"),
-		study.SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
-		study.SignificantColumn("between", "Above rest between", "J", "drawn above rest between requests, as while power falls after one: requests alone less their sum as measured one by one"),
-		study.CountColumn("ticks", "Ticks", "of the counter"), study.TextColumn("method", "Method"),
-		study.TextColumn("sensor", "Sensor"),
+		TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"}, TextColumn("part", "Part"), CountColumn("trials", "Requests", ""),
+		SignificantColumn("gross", "Gross", "J", "from the first request's start to the last one's end, pauses included"),
+		SignificantColumn("uncertainty", "± within the card", "J", "without the gain and offset of the sensor"),
+		SignificantColumn("absolute", "± absolute", "J", "with them"),
+		SignificantColumn("busy", "Requests alone", "J", "with the devices at rest between requests"),
+		SignificantColumn("between", "Above rest between", "J", "drawn above rest between requests, as while power falls after one: requests alone less their sum as measured one by one"),
+		CountColumn("ticks", "Ticks", "of the counter"), TextColumn("method", "Method"),
+		TextColumn("sensor", "Sensor"),
 	}}
 	for _, x := range b.Blocks {
 		if x.Study != b.Study || x.Energy.Unknown != "" {
 			continue
 		}
 		joules := func(v timing.Millijoules) results.Cell {
-			return study.Value(&results.Estimate{Value: new(float64(v) / 1000), N: x.Energy.Trials})
+			return Value(&results.Estimate{Value: new(float64(v) / 1000), N: x.Energy.Trials})
 		}
-		absolute := study.Value(&results.Estimate{Why: noAbsolute})
+		absolute := Value(&results.Estimate{Why: noAbsolute})
 		if x.Energy.Absolute != nil {
 			absolute = joules(*x.Energy.Absolute)
 		}
-		busy := study.Value(&results.Estimate{Why: "the power at rest is not known"})
+		busy := Value(&results.Estimate{Why: "the power at rest is not known"})
 		if x.Busy != nil {
 			busy = joules(*x.Busy)
 		}
-		between := study.Value(&results.Estimate{Why: "the power at rest or a request's energy is not known"})
+		between := Value(&results.Estimate{Why: "the power at rest or a request's energy is not known"})
 		if x.Busy != nil && x.Answers != nil {
 			between = joules(0)
 			if !stats.Same(float64(*x.Busy), float64(*x.Answers)) {
 				between = joules(*x.Busy - *x.Answers)
 			}
 		}
-		t.Rows = append(t.Rows, []results.Cell{study.Text(x.Model), study.Text(fmt.Sprint(x.Session)), study.Text(strings.ToUpper(string(x.Part))), study.Counted(x.Energy.Trials, x.Energy.Trials),
-			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), absolute, busy, between, study.Counted(x.Energy.Ticks, x.Energy.Ticks), study.Text(string(x.Energy.Method)), study.Text(x.Energy.Sensor)})
+		t.Rows = append(t.Rows, []results.Cell{Text(x.Model), Text(fmt.Sprint(x.Session)), Text(strings.ToUpper(string(x.Part))), Counted(x.Energy.Trials, x.Energy.Trials),
+			joules(x.Energy.Gross), joules(x.Energy.Uncertainty), absolute, busy, between, Counted(x.Energy.Ticks, x.Energy.Ticks), Text(string(x.Energy.Method)), Text(x.Energy.Sensor)})
 	}
 	return t
 }
@@ -168,9 +167,9 @@ func (b Basis) blockTable() results.Table {
 // full data set; false: not even times are known. It follows Score and Run.
 func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	name, p, cur := b.Study, b.Prices, cmp.Or(b.Currency(), "money")
-	money := func(name, title, help string) results.Column { return study.SignificantColumn(name, title, cur, help) }
+	money := func(name, title, help string) results.Column { return SignificantColumn(name, title, cur, help) }
 	each := func(name, title, help string) results.Column {
-		return study.PerColumn(name, title, cur, "answers", help)
+		return PerColumn(name, title, cur, "answers", help)
 	}
 	held := "GPU-seconds per trial: time x GPUs held"
 	if b.Together {
@@ -181,10 +180,10 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		each   func(*Costs) []*results.Estimate
 	}
 	quantities := []quantity{
-		{study.PerColumn("gpu_seconds", "GPU time", "s", "answers", held), func(c *Costs) []*results.Estimate {
+		{PerColumn("gpu_seconds", "GPU time", "s", "answers", held), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.GPUSeconds, c.PerCorrect, c.PerStep}
 		}},
-		{study.PerColumn("joules", "Energy", "J", "answers", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
+		{PerColumn("joules", "Energy", "J", "answers", "gross, of the GPUs, per trial"), func(c *Costs) []*results.Estimate {
 			return []*results.Estimate{c.Joules, c.JoulesPerCorrect, c.JoulesPerStep}
 		}},
 		{each("money", "Money", "GPU-hours x price + kWh x price, per trial"), func(c *Costs) []*results.Estimate {
@@ -198,7 +197,7 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 			quantity{each("money_power", "Money of electricity", "kWh x price, per trial"), func(c *Costs) []*results.Estimate { return c.Electricity[:] }},
 			quantity{each("money_absolute", "± of electricity, absolute", "what gain and offset of the sensors leave open of the money of electricity, beside the interval, which is of the items"), func(c *Costs) []*results.Estimate { return c.MoneyAbsolute[:] }})
 	}
-	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")}}
+	per := results.Table{Name: name + "-cost", Title: "Cost per answer", Columns: []results.Column{TextColumn("model", "Model"), TextColumn("arm", "Arm")}}
 	for _, q := range quantities {
 		columns := []results.Column{q.column, q.column}
 		columns[1].Name, columns[1].Title, columns[1].Help = q.column.Name+"_per_correct", q.column.Title+" per correct answer", ""
@@ -211,21 +210,21 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 		per.Columns = append(per.Columns, columns...)
 		for i, c := range costs {
 			if len(per.Rows) == i {
-				per.Rows = append(per.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm)})
+				per.Rows = append(per.Rows, []results.Cell{Text(c.Model), Text(c.Arm)})
 			}
 			for _, e := range q.each(c)[:len(columns)] {
-				per.Rows[i] = append(per.Rows[i], study.Value(e))
+				per.Rows[i] = append(per.Rows[i], Value(e))
 			}
 		}
 	}
 	full := results.Table{Name: name + "-projection", Title: "Cost of 1,000 items and of the full data set", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
-		study.SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"),
-		study.SignificantColumn("gpu_hours_1000", "GPU-hours, 1,000 items", "h", ""),
-		study.SignificantColumn("kwh_1000", "Energy, 1,000 items", "kWh", ""),
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"),
+		SignificantColumn("gpu_hours_1000", "GPU-hours, 1,000 items", "h", ""),
+		SignificantColumn("kwh_1000", "Energy, 1,000 items", "kWh", ""),
 		money("money_1000", "Money, 1,000 items", ""),
-		study.CountColumn("items", "Items of the full data set", ""),
-		study.SignificantColumn("gpu_hours_full", "GPU-hours, full", "h", ""), study.SignificantColumn("kwh_full", "Energy, full", "kWh", ""), money("money_full", "Money, full", ""),
+		CountColumn("items", "Items of the full data set", ""),
+		SignificantColumn("gpu_hours_full", "GPU-hours, full", "h", ""), SignificantColumn("kwh_full", "Energy, full", "kWh", ""), money("money_full", "Money, full", ""),
 	}, Notes: []string{"Each item as often as here: under every condition, in every repeat. A trial that failed counts as one that takes what others do. Loading, warm-up, times taken again and judging come on top."}}
 	if parts {
 		full.Columns = append(full.Columns, money("money_gpu_1000", "Money of GPU time, 1,000 items", ""), money("money_power_1000", "Money of electricity, 1,000 items", ""),
@@ -234,13 +233,13 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	}
 	perWh, emitted := p.Cost.Grams(3600)
 	if emitted {
-		per.Columns = append(per.Columns, study.PerColumn("gco2", "CO2", "g", "answers", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"))
+		per.Columns = append(per.Columns, PerColumn("gco2", "CO2", "g", "answers", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"))
 		for i, c := range costs {
-			per.Rows[i] = append(per.Rows[i], study.Value(times(c.WattHours, perWh)))
+			per.Rows[i] = append(per.Rows[i], Value(times(c.WattHours, perWh)))
 		}
-		full.Columns = append(full.Columns, study.SignificantColumn("kgco2_1000", "CO2, 1,000 items", "kg", ""))
+		full.Columns = append(full.Columns, SignificantColumn("kgco2_1000", "CO2, 1,000 items", "kg", ""))
 	}
-	full.Columns = append(full.Columns, study.TextColumn("energy_of", "Energy of"))
+	full.Columns = append(full.Columns, TextColumn("energy_of", "Energy of"))
 	s := results.Section{Name: name + "-cost", Title: "Cost", Intro: wordsOf(p)}
 	if b.Together {
 		s.Intro += " " + togetherWords
@@ -248,26 +247,26 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 	any, assumed, unattributed := false, false, false
 	for _, c := range costs {
 		any, assumed, unattributed = any || c.GPUSeconds.Value != nil, assumed || c.assumed, unattributed || c.unattributed > 0
-		row := []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.TrialsPerItem), study.Value(times(c.SecondsPerItem, 1000./3600)), study.Value(times(c.WattHoursPerItem, p.Cost.Building())), study.Value(times(c.MoneyPerItem, 1000))}
-		none := study.Value(&results.Estimate{Why: "the size of the data set is not known"})
+		row := []results.Cell{Text(c.Model), Text(c.Arm), Value(c.TrialsPerItem), Value(times(c.SecondsPerItem, 1000./3600)), Value(times(c.WattHoursPerItem, p.Cost.Building())), Value(times(c.MoneyPerItem, 1000))}
+		none := Value(&results.Estimate{Why: "the size of the data set is not known"})
 		n := float64(p.Items)
 		if p.Items > 0 {
-			row = append(row, study.Counted(p.Items, p.Items), study.Value(times(c.SecondsPerItem, n/3600)), study.Value(times(c.WattHoursPerItem, n/1000*p.Cost.Building())), study.Value(times(c.MoneyPerItem, n)))
+			row = append(row, Counted(p.Items, p.Items), Value(times(c.SecondsPerItem, n/3600)), Value(times(c.WattHoursPerItem, n/1000*p.Cost.Building())), Value(times(c.MoneyPerItem, n)))
 		} else {
 			row = append(row, none, none, none, none)
 		}
 		if parts {
-			row = append(row, study.Value(times(c.GPUMoneyPerItem, 1000)), study.Value(times(c.ElectricityPerItem, 1000)))
+			row = append(row, Value(times(c.GPUMoneyPerItem, 1000)), Value(times(c.ElectricityPerItem, 1000)))
 			if p.Items > 0 {
-				row = append(row, study.Value(times(c.GPUMoneyPerItem, n)), study.Value(times(c.ElectricityPerItem, n)))
+				row = append(row, Value(times(c.GPUMoneyPerItem, n)), Value(times(c.ElectricityPerItem, n)))
 			} else {
 				row = append(row, none, none)
 			}
 		}
 		if emitted {
-			row = append(row, study.Value(times(c.WattHoursPerItem, perWh)))
+			row = append(row, Value(times(c.WattHoursPerItem, perWh)))
 		}
-		full.Rows = append(full.Rows, append(row, study.Text(string(c.paid))))
+		full.Rows = append(full.Rows, append(row, Text(string(c.paid))))
 	}
 	if assumed {
 		per.Notes = append(per.Notes, "Where no GPU was watched, one is taken to be held.")
@@ -286,14 +285,14 @@ func (b Basis) CostSection(costs []*Costs) (results.Section, bool) {
 }
 
 // wordsOf says what the prices are.
-func wordsOf(p study.Prices) string {
+func wordsOf(p Prices) string {
 	hour, ok := p.Cost.PerGPUHour()
 	if !ok {
 		return "No prices are given (cost: in bench.yaml), so there is no money here."
 	}
-	w := fmt.Sprintf("Prices: %s %s per GPU-hour", significant(hour), p.Cost.Currency)
+	w := fmt.Sprintf("Prices: %s %s per GPU-hour", costSignificant(hour), p.Cost.Currency)
 	if p.Cost.GPUHour == nil {
-		w += fmt.Sprintf(" (%s for a GPU that works %s hours)", significant(*p.Cost.GPUPrice), significant(*p.Cost.GPULifeHours))
+		w += fmt.Sprintf(" (%s for a GPU that works %s hours)", costSignificant(*p.Cost.GPUPrice), costSignificant(*p.Cost.GPULifeHours))
 	}
 	switch kwh := p.Cost.KWh; {
 	case kwh == nil:
@@ -301,12 +300,12 @@ func wordsOf(p study.Prices) string {
 	case *kwh == 0:
 		w += "; electricity is included."
 	default:
-		w += fmt.Sprintf("; %s %s per kWh.", significant(*kwh), p.Cost.Currency)
+		w += fmt.Sprintf("; %s %s per kWh.", costSignificant(*kwh), p.Cost.Currency)
 	}
 	return w
 }
 
-func significant(v float64) string { return significantTo(v, 4) }
+func costSignificant(v float64) string { return significantTo(v, 4) }
 
 func significantTo(v float64, digits int) string { return stats.Significant(v, digits) }
 
@@ -314,17 +313,17 @@ func significantTo(v float64, digits int) string { return stats.Significant(v, d
 func (b Basis) hosted(costs []*Costs) (results.Table, []string) {
 	name, p, cur := b.Study, b.Prices, b.Prices.Cost.Currency
 	t := results.Table{Name: name + "-hosted", Title: "Against a hosted price", Columns: []results.Column{
-		study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm"),
-		study.SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
-		study.SignificantColumn("here", "Here, 1,000 trials", cur, ""), study.SignificantColumn("hosted", "Hosted, 1,000 trials", cur, "the same tokens at the hosted price"),
-		study.SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
-	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", significant(*p.Cost.HostedInput), cur, significant(*p.Cost.HostedOutput))}}
+		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
+		SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
+		SignificantColumn("here", "Here, 1,000 trials", cur, ""), SignificantColumn("hosted", "Hosted, 1,000 trials", cur, "the same tokens at the hosted price"),
+		SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"),
+	}, Notes: []string{fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", costSignificant(*p.Cost.HostedInput), cur, costSignificant(*p.Cost.HostedOutput))}}
 	if !b.Together {
 		t.Notes = append(t.Notes, "Here one request at a time is answered, as timed trials need; a GPU that answers several at once costs less a trial.")
 	}
 	var notes []string
 	for _, c := range costs {
-		t.Rows = append(t.Rows, []results.Cell{study.Text(c.Model), study.Text(c.Arm), study.Value(c.Tokens), study.Value(times(c.Money, 1000)), study.Value(times(c.Hosted, 1000)), study.Value(c.PerMillion)})
+		t.Rows = append(t.Rows, []results.Cell{Text(c.Model), Text(c.Arm), Value(c.Tokens), Value(times(c.Money, 1000)), Value(times(c.Hosted, 1000)), Value(c.PerMillion)})
 		if line := c.breakEven(p); line != "" {
 			notes = append(notes, line)
 		}
@@ -346,7 +345,7 @@ func many(n float64) string {
 }
 
 // breakEven says from when on local work is cheaper; "": not known.
-func (c *Costs) breakEven(p study.Prices) string {
+func (c *Costs) breakEven(p Prices) string {
 	if c.Hosted.Value == nil || c.Money.Value == nil {
 		return ""
 	}
@@ -354,16 +353,16 @@ func (c *Costs) breakEven(p study.Prices) string {
 	if p.Cost.GPUPrice == nil {
 		here := *c.Money.Value
 		if here < there {
-			return fmt.Sprintf("%s: a trial here costs %s %s, hosted %s: local is cheaper.", name, significant(here), p.Cost.Currency, significant(there))
+			return fmt.Sprintf("%s: a trial here costs %s %s, hosted %s: local is cheaper.", name, costSignificant(here), p.Cost.Currency, costSignificant(there))
 		}
-		return fmt.Sprintf("%s: a trial here costs %s %s, hosted %s: hosted is cheaper.", name, significant(here), p.Cost.Currency, significant(there))
+		return fmt.Sprintf("%s: a trial here costs %s %s, hosted %s: hosted is cheaper.", name, costSignificant(here), p.Cost.Currency, costSignificant(there))
 	}
 	power := 0.
 	if p.NeedsEnergy() && c.WattHours.Value != nil {
 		power = *c.WattHours.Value / 1000 * p.Cost.PerKWh()
 	}
 	if power >= there {
-		return fmt.Sprintf("%s: electricity alone costs %s %s a trial, hosted %s: the GPU is never paid for.", name, significant(power), p.Cost.Currency, significant(there))
+		return fmt.Sprintf("%s: electricity alone costs %s %s a trial, hosted %s: the GPU is never paid for.", name, costSignificant(power), p.Cost.Currency, costSignificant(there))
 	}
 	if c.PaidAfter.Value == nil {
 		return ""

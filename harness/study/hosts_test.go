@@ -1,4 +1,4 @@
-package byhost
+package study
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -100,11 +99,11 @@ func hostStore(t *testing.T, sessions []results.Session, seconds [][]float64) (*
 // sections are as a study makes them: a table of times, one of scores, one by session.
 func sections() []results.Section {
 	table := func(name, column, unit string, more ...results.Column) results.Table {
-		t := results.Table{Name: name, Columns: append([]results.Column{study.TextColumn("model", "Model"), {Name: column, Unit: unit}}, more...)}
+		t := results.Table{Name: name, Columns: append([]results.Column{TextColumn("model", "Model"), {Name: column, Unit: unit}}, more...)}
 		for _, m := range []string{"m", "n"} {
-			row := []results.Cell{study.Text(m), study.Value(&results.Estimate{})}
+			row := []results.Cell{Text(m), Value(&results.Estimate{})}
 			for range more {
-				row = append(row, study.Value(&results.Estimate{}))
+				row = append(row, Value(&results.Estimate{}))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -113,14 +112,14 @@ func sections() []results.Section {
 	groups := table("groups", "latency", "s")
 	groups.Columns[0].Name, groups.Notes = "group", []string{"as it was"}
 	return []results.Section{{Name: "scores", Tables: []results.Table{table("accuracy", "accuracy", "%"), table("costs", "money", "EUR"), groups}},
-		{Name: "times", Tables: []results.Table{table("latency", "latency_median", "s"), table("blocks", "gross", "J", study.CountColumn("session", "Session", ""))}}}
+		{Name: "times", Tables: []results.Table{table("latency", "latency_median", "s"), table("blocks", "gross", "J", CountColumn("session", "Session", ""))}}}
 }
 
 // A model that ran on two hosts has a row for each, of that host's trials alone, and no
 // table pools over them silently; one that ran on one host is as it was.
 func TestHostsAreKeptApart(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
+	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +189,8 @@ func TestHostsAreKeptApart(t *testing.T) {
 func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
 	for unit, want := range map[string]bool{"s": true, "ms": true, "h": true, "J": true, "W": true, "kWh": true, "tokens/s": true, "steps/J": true, "EUR": true, "%": false, "": false, "tokens": false, "1": false} {
-		tables := []results.Table{{Name: "x", Columns: []results.Column{study.TextColumn("model", "Model"), {Name: "v", Unit: unit}}, Rows: [][]results.Cell{{study.Text("m"), study.Value(&results.Estimate{})}}}}
-		secs, err := Beside(t.Context(), st, "cot", sessions, []results.Section{{Name: "x", Tables: tables}}, nil)
+		tables := []results.Table{{Name: "x", Columns: []results.Column{TextColumn("model", "Model"), {Name: "v", Unit: unit}}, Rows: [][]results.Cell{{Text("m"), Value(&results.Estimate{})}}}}
+		secs, err := BesideByHost(t.Context(), st, "cot", sessions, []results.Section{{Name: "x", Tables: tables}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +203,7 @@ func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
 // Equal machines are no reason to distrust; the rows still say that there are two.
 func TestEqualHostsAreNoWarning(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
+	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || len(secs[0].Warnings) != 0 || len(secs[1].Tables) != 3 {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -212,7 +211,7 @@ func TestEqualHostsAreNoWarning(t *testing.T) {
 
 func TestOneHostChangesNothing(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, sections(), nil)
+	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
 	if err != nil || !reflect.DeepEqual(secs, sections()) {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -256,9 +255,9 @@ func TestArmsStandAsInOtherTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	secs := sections()
-	secs[1].Tables = append(secs[1].Tables, results.Table{Name: "counts", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("arm", "Arm")},
-		Rows: [][]results.Cell{{study.Text("m"), study.Text("cot")}, {study.Text("m"), study.Text("after")}}})
-	secs, err := Beside(t.Context(), st, "cot", sessions, secs, nil)
+	secs[1].Tables = append(secs[1].Tables, results.Table{Name: "counts", Columns: []results.Column{TextColumn("model", "Model"), TextColumn("arm", "Arm")},
+		Rows: [][]results.Cell{{Text("m"), Text("cot")}, {Text("m"), Text("after")}}})
+	secs, err := BesideByHost(t.Context(), st, "cot", sessions, secs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cost
+package study
 
 import (
 	"slices"
@@ -6,14 +6,13 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study"
 	"assay/results"
 )
 
 // Arms collects, by arm of one model, what is counted in every study and what
 // answers took: metric.Extra of a study.
 type Arms struct {
-	List []*Arm // in the order of tables
+	List []*CostArm // in the order of tables
 
 	model        string
 	order        []string
@@ -25,9 +24,9 @@ type Arms struct {
 	said         map[string][]results.Status // of the latest trial
 }
 
-// Arm is one arm.
-type Arm struct {
-	*study.Account
+// CostArm is one arm.
+type CostArm struct {
+	*Account
 	Costs *Costs
 	Paces *Paces
 }
@@ -51,8 +50,8 @@ func (a *Arms) Reading(unread func(*score.Scored) bool) *Arms {
 	return a
 }
 
-// NoAnswer says of an answer whether most of the usable verdicts at places find none in it.
-func NoAnswer(places []int) func(*score.Scored) bool {
+// WithoutAnswer says of an answer whether most of the usable verdicts at places find none in it.
+func WithoutAnswer(places []int) func(*score.Scored) bool {
 	return func(t *score.Scored) bool {
 		none, known := 0., 0.
 		for _, p := range places {
@@ -65,14 +64,14 @@ func NoAnswer(places []int) func(*score.Scored) bool {
 }
 
 // arm finds an arm or makes it.
-func (a *Arms) arm(name string, loaded bool) *Arm {
-	if i := slices.IndexFunc(a.List, func(x *Arm) bool { return x.Arm == name }); i >= 0 {
+func (a *Arms) arm(name string, loaded bool) *CostArm {
+	if i := slices.IndexFunc(a.List, func(x *CostArm) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
-	x := &Arm{study.NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), NewPaces(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
+	x := &CostArm{NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), NewPaces(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
 	x.Turns = a.turns(name)
 	a.List = append(a.List, x)
-	slices.SortStableFunc(a.List, func(x, y *Arm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
+	slices.SortStableFunc(a.List, func(x, y *CostArm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
 	return x
 }
 
@@ -138,7 +137,7 @@ func Collected(x metric.Extra) *Arms {
 }
 
 // Find is an arm; nil: no trial of it is stored.
-func (a *Arms) Find(name string) *Arm {
+func (a *Arms) Find(name string) *CostArm {
 	for _, x := range a.List {
 		if x.Arm == name {
 			return x
@@ -148,7 +147,7 @@ func (a *Arms) Find(name string) *Arm {
 }
 
 // ArmsOf are all arms of all models of a run, whose Extra they are.
-func ArmsOf(r *metric.Run) (accounts []*study.Account, costs []*Costs) {
+func ArmsOf(r *metric.Run) (accounts []*Account, costs []*Costs) {
 	for _, m := range r.Models {
 		for _, x := range Collected(m.Extra).List {
 			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
@@ -174,9 +173,9 @@ func (b Basis) Speed(r *metric.Run) (tables []results.Table, figures []results.F
 	return []results.Table{t}, paceFigure(b.Study, all, accounts)
 }
 
-// Of is a kind that a model's arm has, as what an answer took; why is said where the
+// OfArm is a kind that a model's arm has, as what an answer took; why is said where the
 // arm was not run.
-func Of(arm string, of func(*Arm) *results.Estimate) metric.Kind {
+func OfArm(arm string, of func(*CostArm) *results.Estimate) metric.Kind {
 	return metric.Direct(func(r metric.Row) *results.Estimate {
 		if x := Collected(r.Extra).Find(arm); x != nil {
 			return of(x)
@@ -208,7 +207,7 @@ func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric str
 // StatusColumns count what became of the judgments of JudgeRows.
 func StatusColumns() []metric.Metric {
 	var out []metric.Metric
-	for _, st := range study.Statuses() {
+	for _, st := range Statuses() {
 		out = append(out, statusColumn(st, "answers"))
 	}
 	return out
@@ -221,7 +220,7 @@ func NeedsColumn() metric.Metric {
 }
 
 func statusColumn(st results.Status, help string) metric.Metric {
-	return metric.Metric{Column: study.CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), help),
+	return metric.Metric{Column: CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), help),
 		Of: metric.Direct(func(r metric.Row) *results.Estimate {
 			by := r.Data.(map[results.Status]int)
 			all := 0

@@ -1,8 +1,7 @@
-package accuracy
+package study
 
 import (
 	"assay/harness/metric"
-	"assay/harness/study"
 )
 
 // ReadColumn is how many answers could be read, of those that a table's accuracy is of.
@@ -17,7 +16,7 @@ func Columns(over func(metric.Sum) metric.Sum) []metric.Metric {
 		right, unread = over(right), over(unread)
 	}
 	return []metric.Metric{
-		study.Percent("read", "Read", "answers that could be read; the others count as wrong in the accuracy", metric.Rest(unread)),
-		study.Percent("accuracy_if_read", "If unread were right", "accuracy if every answer that could not be read were right; the accuracy counts them as wrong", metric.Plus(right, unread)),
+		Percent("read", "Read", "answers that could be read; the others count as wrong in the accuracy", metric.Rest(unread)),
+		Percent("accuracy_if_read", "If unread were right", "accuracy if every answer that could not be read were right; the accuracy counts them as wrong", metric.Plus(right, unread)),
 	}
 }

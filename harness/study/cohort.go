@@ -1,6 +1,7 @@
-// Package cohort takes means over groups of models, as bench.yaml names them: open and
+// Cohort takes means over groups of models, as bench.yaml names them: open and
 // closed ones, medical ones, small and large ones.
-package cohort
+
+package study
 
 import (
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"strings"
 
 	"assay/harness/metric"
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -32,11 +32,11 @@ func parameters(man results.Manifest, model string) (float64, bool) {
 	if asked, ok := man.Asked(model); ok && asked.Parameters != nil {
 		return *asked.Parameters, true
 	}
-	return Parse(man.Models[model].Parameters)
+	return ParseSize(man.Models[model].Parameters)
 }
 
-// Parse reads a number of parameters as servers write it: "4.3B", "751.63M".
-func Parse(s string) (float64, bool) {
+// ParseSize reads a number of parameters as servers write it: "4.3B", "751.63M".
+func ParseSize(s string) (float64, bool) {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	scale := 1.0
 	for suffix, x := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12} {
@@ -105,7 +105,7 @@ func Section(name string, man results.Manifest, computed []*metric.Model, main r
 			all = append(all, b.name)
 		}
 	}
-	who := results.Table{Name: name + "-models", Title: "Models and their groups", Columns: []results.Column{study.TextColumn("model", "Model"), study.TextColumn("groups", "Groups"),
+	who := results.Table{Name: name + "-models", Title: "Models and their groups", Columns: []results.Column{TextColumn("model", "Model"), TextColumn("groups", "Groups"),
 		{Name: "parameters", Title: "Parameters", Unit: "billion", Digits: 3, Significant: true, Help: "as bench.yaml says, else as the server does"}}}
 	for _, m := range models {
 		asked, _ := man.Asked(m)
@@ -118,11 +118,11 @@ func Section(name string, man results.Manifest, computed []*metric.Model, main r
 		if list == "" {
 			list = "none"
 		}
-		who.Rows = append(who.Rows, []results.Cell{study.Text(m), study.Text(list), study.Value(p)})
+		who.Rows = append(who.Rows, []results.Cell{Text(m), Text(list), Value(p)})
 	}
-	t := results.Table{Name: name + "-groups", Title: "Means over groups of models", Columns: []results.Column{study.TextColumn("group", "Group")}}
+	t := results.Table{Name: name + "-groups", Title: "Means over groups of models", Columns: []results.Column{TextColumn("group", "Group")}}
 	t.Columns = append(t.Columns, main.Columns[1:keys]...)
-	t.Columns = append(t.Columns, study.TextColumn("of_models", "Over models"))
+	t.Columns = append(t.Columns, TextColumn("of_models", "Over models"))
 	t.Columns = append(t.Columns, main.Columns[keys:]...)
 	t.Notes = []string{"Every model counts the same; n is the models that have the value. A model may be in several groups. Intervals are of these models, with other items: items are drawn for all models of a group at once. None stands where models were asked about different items."}
 	for _, g := range all {
@@ -136,16 +136,16 @@ func Section(name string, man results.Manifest, computed []*metric.Model, main r
 				continue
 			}
 			seen = append(seen, key)
-			t.Rows = append(t.Rows, over(g, key, main, computed, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
+			t.Rows = append(t.Rows, cohortOver(g, key, main, computed, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
 		}
 	}
 	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t},
 		Intro: fmt.Sprintf("What do %s have in common?", results.Count(len(all), "group of models", "groups of models"))}, true
 }
 
-// over are a group's mean and standard deviation of each number, in the rows of a key; none
+// cohortOver are a group's mean and standard deviation of each number, in the rows of a key; none
 // where no model of the group has such a row.
-func over(group string, key []string, main results.Table, computed []*metric.Model, in func(model string) bool) [][]results.Cell {
+func cohortOver(group string, key []string, main results.Table, computed []*metric.Model, in func(model string) bool) [][]results.Cell {
 	values, draws := make([][]float64, len(main.Columns)), make([][]drawn, len(main.Columns))
 	models := 0
 	for _, row := range main.Rows {
@@ -168,11 +168,11 @@ func over(group string, key []string, main results.Table, computed []*metric.Mod
 		of   func([]float64) (float64, bool)
 		why  string
 	}{{"mean", stats.Mean, "no model of the group has it"}, {"SD", stats.SD, "fewer than two models of the group have it"}} {
-		cells := []results.Cell{study.Text(group)}
+		cells := []results.Cell{Text(group)}
 		for _, k := range key {
-			cells = append(cells, study.Text(k))
+			cells = append(cells, Text(k))
 		}
-		cells = append(cells, study.Text(x.name))
+		cells = append(cells, Text(x.name))
 		for i, v := range values[1+len(key):] {
 			e := &results.Estimate{N: len(v), Undefined: models - len(v), Why: x.why}
 			if m, ok := x.of(v); ok {
@@ -185,7 +185,7 @@ func over(group string, key []string, main results.Table, computed []*metric.Mod
 					e.Low, e.High = interval(drawn)
 				}
 			}
-			cells = append(cells, study.Value(e))
+			cells = append(cells, Value(e))
 		}
 		out = append(out, cells)
 	}

@@ -1,4 +1,4 @@
-package shots
+package study
 
 import (
 	"encoding/json"
@@ -12,12 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
-	"assay/harness/study"
 	"assay/results"
 )
 
-func showing(can func(dataset.Item) (string, error)) *study.Study {
-	return &study.Study{Name: "s", Arms: []study.Arm{{Name: "a", Example: can}, {Name: "b"}}}
+func showing(can func(dataset.Item) (string, error)) *Study {
+	return &Study{Name: "s", Arms: []Arm{{Name: "a", Example: can}, {Name: "b"}}}
 }
 
 func all(dataset.Item) (string, error) { return "x", nil }
@@ -151,16 +150,16 @@ func TestTooFewExamples(t *testing.T) {
 
 func TestLevels(t *testing.T) {
 	cs := Conditions([]int{0, 1, 4}, "train")
-	if len(cs) != 3 || cs[0].Name != "baseline" || Of(&cs[0]) != 0 || cs[2].Name != "SHOTS@shots=4,from=train" || Of(&cs[2]) != 4 || Of(nil) != 0 || Conditions([]int{4}, "")[0].Name != "SHOTS@shots=4" {
+	if len(cs) != 3 || cs[0].Name != "baseline" || ShotsOf(&cs[0]) != 0 || cs[2].Name != "SHOTS@shots=4,from=train" || ShotsOf(&cs[2]) != 4 || ShotsOf(nil) != 0 || Conditions([]int{4}, "")[0].Name != "SHOTS@shots=4" {
 		t.Errorf("%+v", cs)
 	}
 	var m results.Manifest
-	m.Conditions = map[string]map[string]json.RawMessage{"qa": Described([]int{0, 1, 4}, "train"), "load": {"baseline": json.RawMessage(`{"in_flight":1}`)}}
+	m.Conditions = map[string]map[string]json.RawMessage{"qa": ShotDescribed([]int{0, 1, 4}, "train"), "load": {"baseline": json.RawMessage(`{"in_flight":1}`)}}
 	levels := Levels(m, "qa")
 	if got := fmt.Sprint(Sorted(levels), levels["baseline"], levels["SHOTS@shots=1,from=train"]); got != "[baseline SHOTS@shots=1,from=train SHOTS@shots=4,from=train] 0 shots 1 shot of train" {
 		t.Error(got)
 	}
-	if len(Levels(m, "load")) != 0 || Described(nil, "") != nil {
+	if len(Levels(m, "load")) != 0 || ShotDescribed(nil, "") != nil {
 		t.Error("levels that are none")
 	}
 }

@@ -1,4 +1,4 @@
-package shots
+package study
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/render"
-	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -37,7 +36,7 @@ type candidate struct {
 // Source is where a study's examples come from.
 type Source struct {
 	Seed      uint64
-	Study     *study.Study
+	Study     *Study
 	Arms      []string // selected; an example can be shown in all of them
 	Questions []dataset.Item
 	Name      string // of the data set of examples
@@ -139,7 +138,7 @@ func (p *Pool) For(it *dataset.Item, k int) []*dataset.Item {
 // Of are the examples of an item under a condition; none where it has none. A nil Pool
 // has none to give.
 func (p *Pool) Of(it *dataset.Item, c *perturb.Condition) ([]*dataset.Item, error) {
-	k := Of(c)
+	k := ShotsOf(c)
 	if k == 0 {
 		return nil, nil
 	}
