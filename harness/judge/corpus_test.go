@@ -20,7 +20,6 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/harness/study/cot"
-	"assay/harness/study/cot/steps"
 	"assay/harness/study/faithfulness"
 	"assay/harness/study/faithfulness/rules"
 	"assay/results"
@@ -56,10 +55,10 @@ func cases() map[string]judge.Case {
 		"CA":        {Rubric: "CA", Fields: open},
 		"CT":        {Rubric: "CT", Fields: open},
 		"accuracy":  {Rubric: "accuracy", Fields: study.Case{Question: "What is it?", Type: "single", Options: options, Gold: "B", Answer: answer}},
-		"precision": {Rubric: "precision", Fields: steps.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
-		"recall":    {Rubric: "recall", Fields: steps.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
-		"two paths": {Rubric: "recall", Fields: steps.Case{Question: "What is it?", Options: options, Paths: append(slices.Clone(one), one[0][:2]), Answer: answer}},
-		"order":     {Rubric: "order", Fields: steps.OrderCase{Question: "What is it?", Answer: answer}},
+		"precision": {Rubric: "precision", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
+		"recall":    {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
+		"two paths": {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: append(slices.Clone(one), one[0][:2]), Answer: answer}},
+		"order":     {Rubric: "order", Fields: cot.OrderCase{Question: "What is it?", Answer: answer}},
 	}
 }
 

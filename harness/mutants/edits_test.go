@@ -152,13 +152,13 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 func scorers() []suite {
 	return []suite{
 		{dir: "harness/study/cot", tests: "score_test.go", mutants: []mutant{
-			{"restatements count as steps", "precision", "s.Type == steps.Restatement", "false"},
-			{"n/a steps leave the denominator", "precision", "s.Type == steps.Restatement", "s.Type == steps.Restatement || s.Judgment == steps.NA"},
+			{"restatements count as steps", "precision", "s.Type == Restatement", "false"},
+			{"n/a steps leave the denominator", "precision", "s.Type == Restatement", "s.Type == Restatement || s.Judgment == NA"},
 			{"wrong steps count as matched", "precision", "Match", "NA"},
 			{"no countable step counts as perfect", "precision", "return 0", "return 1"},
 			{"the last gold path wins a tie", "recallOf", "hits == best.Matched && n < best.Gold", "hits == best.Matched"},
 			{"a missing verdict goes unnoticed", "recallOf", "complete = false", ""},
-			{"surplus verdicts are not cut", "harness/study/cot/steps RecallVerdict.Matched", "gold[p.Path-1]", "gold[p.Path-1]+1"},
+			{"surplus verdicts are not cut", "RecallVerdict.Matched", "gold[p.Path-1]", "gold[p.Path-1]+1"},
 			{"F1 as the arithmetic mean", "harness/metric Harmonic", "2 * p * r / (p + r)", "(p + r) / 2"},
 			{"F1 of two zeros is zero", "harness/metric Harmonic", "false", "true"},
 			{"verdicts pooled over judges", "harness/metric OverJudges", "total / float64(judges)", "scale * (hits[0] + hits[len(hits)-1]) / (known[0] + known[len(known)-1])"},

@@ -1,7 +1,6 @@
 package cot
 
 import (
-	"assay/harness/study/cot/steps"
 	"context"
 	"fmt"
 	"os"
@@ -53,7 +52,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	close(work)
 	wg.Wait()
-	judges := map[string][]string{rubAccuracy: {"a"}, steps.Precision: {"a"}, steps.Recall: {"a"}, steps.Order: {"a"}}
+	judges := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, Recall: {"a"}, Order: {"a"}}
 	runtime.GC()
 	for b.Loop() {
 		done := make(chan uint64)

@@ -5,7 +5,7 @@
 //  1. Two arms ask the same question: direct (answer only) and cot (step by step).
 //  2. Each output becomes cases: accuracy in every arm; step precision, step
 //     recall and step order in the cot arm. Cases name no model and no arm.
-//  3. Judges give verdicts; the rubrics of steps stand in package steps.
+//  3. Judges give verdicts; the rubrics of steps stand in package cot.
 //  4. Each trial is scored (samples.go; the arithmetic stands in score.go).
 //  5. What is added up of the scores is declared (leaves.go), and so are the tables
 //     (tables.go); package metric computes them. C_path is a kind of its own (paths.go).
@@ -18,7 +18,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -59,7 +58,7 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
 			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
-		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, steps.Rubrics(l)...),
+		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, Rubrics(l)...),
 		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
@@ -115,8 +114,8 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 		return list
 	}
 	if paths := goldPaths(it); len(paths) > 0 {
-		f := steps.Case{Question: it.Question, Options: it.Options, Paths: paths, Answer: answer}
-		list = append(list, judge.Case{Rubric: steps.Precision, Fields: f}, judge.Case{Rubric: steps.Recall, Fields: f})
+		f := Case{Question: it.Question, Options: it.Options, Paths: paths, Answer: answer}
+		list = append(list, judge.Case{Rubric: Precision, Fields: f}, judge.Case{Rubric: Recall, Fields: f})
 	}
-	return append(list, judge.Case{Rubric: steps.Order, Fields: steps.OrderCase{Question: it.Question, Answer: answer}})
+	return append(list, judge.Case{Rubric: Order, Fields: OrderCase{Question: it.Question, Answer: answer}})
 }

@@ -14,7 +14,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/text"
 )
@@ -255,7 +254,7 @@ func TestChecks(t *testing.T) {
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false},{"step":1,"matched":false}]}]}`: results.StatusSchema,
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true}]},{"path":1,"steps":[{"step":1,"matched":false}]}]}`:       results.StatusSchema,
 	} {
-		if got, why := rubric(t, steps.Recall).Check(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
+		if got, why := rubric(t, Recall).Check(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
 			t.Errorf("%s: %q (%s), want %q", verdict, got, why, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/results"
 )
 
@@ -60,7 +59,7 @@ func design(b *study.Basis, judges map[string][]string) metric.Design {
 		},
 		Extra: func(model string) metric.Extra {
 			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
-				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[steps.Precision]))}
+				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[Precision]))}
 		},
 	}
 	if b.Manifest.Released() {

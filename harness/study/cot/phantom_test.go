@@ -9,7 +9,6 @@ import (
 	"assay/harness/dataset/phantom"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
 
@@ -18,7 +17,7 @@ import (
 func TestPhantomQuestions(t *testing.T) {
 	var p, r, paths, n, wrong float64
 	rubrics := map[string]judge.Rubric{} // each loads all prompts
-	for _, name := range []string{steps.Precision, steps.Recall, steps.Order} {
+	for _, name := range []string{Precision, Recall, Order} {
 		rubrics[name] = rubric(t, name)
 	}
 	ruled := func(name string, fields any) any {
@@ -66,11 +65,11 @@ func TestPhantomQuestions(t *testing.T) {
 					}
 					wrong++
 				}
-				shown := steps.Case{Question: q.Text, Paths: gold, Answer: say(q.Answer)}
-				p += precision(ruled(steps.Precision, shown).(steps.PrecisionVerdict).Steps)
-				x, _ := recallOf(lengths, ruled(steps.Recall, shown).(steps.RecallVerdict).Matched(lengths))
+				shown := Case{Question: q.Text, Paths: gold, Answer: say(q.Answer)}
+				p += precision(ruled(Precision, shown).(PrecisionVerdict).Steps)
+				x, _ := recallOf(lengths, ruled(Recall, shown).(RecallVerdict).Matched(lengths))
 				r += x.value()
-				if orderPath(ruled(steps.Order, steps.OrderCase{Question: q.Text, Answer: say(q.Answer)}).(steps.OrderVerdict)) == "MFCO" {
+				if orderPath(ruled(Order, OrderCase{Question: q.Text, Answer: say(q.Answer)}).(OrderVerdict)) == "MFCO" {
 					paths++
 				}
 				n++

@@ -6,7 +6,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
 
@@ -17,7 +16,7 @@ var files embed.FS
 func ArmNames() []string { return []string{armDirect, armCoT} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{rubAccuracy, steps.Precision, steps.Recall, steps.Order} }
+func RubricNames() []string { return []string{rubAccuracy, Precision, Recall, Order} }
 
 // PromptNames are the templates that bench.yaml may replace: one per arm and
 // one per rubric.
@@ -35,12 +34,12 @@ func load(given map[string]string) (study.Templates, error) {
 			asked = append(asked, study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}})
 			answered = append(answered, study.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
 		}
-		compared = append(compared, steps.Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
+		compared = append(compared, Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}
 	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
-		{Names: []string{steps.Precision, steps.Recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
-		{Names: []string{steps.Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{steps.OrderCase{Question: "Which?", Answer: answer}}},
+		{Names: []string{Precision, Recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
+		{Names: []string{Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
 	}}.Load(given)
 }

@@ -3,7 +3,6 @@ package cot
 import (
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/perturb"
 	"assay/results"
 )
@@ -12,8 +11,8 @@ import (
 const (
 	scoreAccuracy     = rubAccuracy
 	scoreNoAnswer     = "no_answer"
-	scorePrecision    = steps.Precision
-	scoreRecall       = steps.Recall
+	scorePrecision    = Precision
+	scoreRecall       = Recall
 	scoreRecallFixed  = "recall_fixed_n"
 	scoreMatched      = "matched_steps"
 	scoreF1           = "f1"
@@ -31,13 +30,13 @@ func scoring() score.Rules {
 	names := []score.Name{
 		{Name: scoreAccuracy, Unit: "1", Better: score.Higher, Rubric: rubAccuracy, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: scoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: rubAccuracy, Source: source, Help: "1: no final answer was found, which counts as wrong"},
-		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: steps.Precision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
-		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
-		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "the same, missing verdicts being unmatched"},
-		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: steps.Recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: Precision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
+		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: Recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: Recall, Source: source, Help: "the same, missing verdicts being unmatched"},
+		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: Recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
-		{Name: scorePath, Better: score.None, Rubric: steps.Order, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
-		{Name: scoreFirstWrong, Better: score.None, Rubric: steps.Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
+		{Name: scorePath, Better: score.None, Rubric: Order, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
+		{Name: scoreFirstWrong, Better: score.None, Rubric: Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
@@ -52,7 +51,7 @@ func scoreOf(s score.Sample) []score.Value {
 	if s.Key.Arm != armCoT {
 		return out
 	}
-	out = append(append(out, s.Verdicts(steps.Order)...), pathsOf(s)...)
+	out = append(append(out, s.Verdicts(Order)...), pathsOf(s)...)
 	out = append(out, ratioOf(s))
 	facts, _ := s.Facts.(itemFacts)
 	if len(facts.GoldSteps) == 0 {
@@ -61,7 +60,7 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return out
 	}
-	out = append(append(out, s.Verdicts(steps.Precision)...), s.Verdicts(steps.Recall)...)
+	out = append(append(out, s.Verdicts(Precision)...), s.Verdicts(Recall)...)
 	return append(out, stepsOf(s, facts.GoldSteps)...)
 }
 
@@ -83,20 +82,20 @@ func accuracyOf(s score.Sample) (out []score.Value) {
 // stepsOf scores the steps of an answer to an item with gold steps.
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 	var p, r, hits score.Mean
-	for _, j := range s.Judges(steps.Precision) {
-		var v steps.PrecisionVerdict
-		if !s.Verdict(steps.Precision, j, &v) {
-			out = append(out, score.Invalid(scorePrecision, j, s.Why(steps.Precision, j)))
+	for _, j := range s.Judges(Precision) {
+		var v PrecisionVerdict
+		if !s.Verdict(Precision, j, &v) {
+			out = append(out, score.Invalid(scorePrecision, j, s.Why(Precision, j)))
 			continue
 		}
 		x := precision(v.Steps)
 		p.Add(x)
 		out = append(out, score.Of(scorePrecision, j, x), score.Label(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
-	for _, j := range s.Judges(steps.Recall) {
-		var v steps.RecallVerdict
-		if !s.Verdict(steps.Recall, j, &v) {
-			out = append(out, score.Invalid(scoreRecall, j, s.Why(steps.Recall, j)))
+	for _, j := range s.Judges(Recall) {
+		var v RecallVerdict
+		if !s.Verdict(Recall, j, &v) {
+			out = append(out, score.Invalid(scoreRecall, j, s.Why(Recall, j)))
 			continue
 		}
 		x, ok := recallOf(gold, v.Matched(gold))
@@ -120,10 +119,10 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 }
 
 func pathsOf(s score.Sample) (out []score.Value) {
-	for _, j := range s.Judges(steps.Order) {
-		var v steps.OrderVerdict
-		if !s.Verdict(steps.Order, j, &v) {
-			out = append(out, score.Invalid(scorePath, j, s.Why(steps.Order, j)))
+	for _, j := range s.Judges(Order) {
+		var v OrderVerdict
+		if !s.Verdict(Order, j, &v) {
+			out = append(out, score.Invalid(scorePath, j, s.Why(Order, j)))
 			continue
 		}
 		p := string(orderPath(v))

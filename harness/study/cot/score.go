@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"assay/harness/metric"
-	"assay/harness/study/cot/steps"
 	"assay/results/text"
 )
 
@@ -15,14 +14,14 @@ import (
 
 // precision is P_i: matched steps over countable ones. Restatements do not
 // count; steps judged n/a do. Without a countable step it is 0.
-func precision(of []steps.Step) float64 {
+func precision(of []Step) float64 {
 	var match, countable float64
 	for _, s := range of {
-		if s.Type == steps.Restatement {
+		if s.Type == Restatement {
 			continue
 		}
 		countable++
-		if s.Judgment == steps.Match {
+		if s.Judgment == Match {
 			match++
 		}
 	}
@@ -33,8 +32,8 @@ func precision(of []steps.Step) float64 {
 }
 
 // firstWrong is the kind of the first wrong step of an answer.
-func firstWrong(of []steps.Step) string {
-	at := slices.IndexFunc(of, func(s steps.Step) bool { return s.Judgment == steps.Wrong && s.Type != steps.Restatement })
+func firstWrong(of []Step) string {
+	at := slices.IndexFunc(of, func(s Step) bool { return s.Judgment == Wrong && s.Type != Restatement })
 	if at < 0 {
 		return noneWrong
 	}
@@ -121,7 +120,7 @@ func pathOf(order [len(kinds)]int) path {
 }
 
 // orderPath is the path of a verdict.
-func orderPath(v steps.OrderVerdict) path {
+func orderPath(v OrderVerdict) path {
 	return pathOf([len(kinds)]int{v.Modality, v.Feature, v.Conclusion, v.Other})
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/harness/metric"
-	"assay/harness/study/cot/steps"
 )
 
 // This file tests the arithmetic against published and recomputed values. It
@@ -71,8 +70,8 @@ func TestGoldenSteps(t *testing.T) {
 	if len(f.Cases) < 10 || len(f.Efficiency) != 4 {
 		t.Fatalf("%d cases", len(f.Cases))
 	}
-	types := []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other, steps.Restatement}
-	judgments := map[string]string{"Match": steps.Match, "Wrong": steps.Wrong, "N/A": steps.NA}
+	types := []string{Modality, Feature, Conclusion, Other, Restatement}
+	judgments := map[string]string{"Match": Match, "Wrong": Wrong, "N/A": NA}
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			var want struct {
@@ -90,18 +89,18 @@ func TestGoldenSteps(t *testing.T) {
 			var ps, rs, f1s []float64
 			matched := 0
 			for _, it := range c.Items {
-				var judged []steps.Step
+				var judged []Step
 				for _, s := range it.Steps {
-					judged = append(judged, steps.Step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
+					judged = append(judged, Step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
 				}
 				p := precision(judged)
 				ps = append(ps, p)
 				if it.Recall == nil { // the judge's reply was unusable
 					continue
 				}
-				v := steps.RecallVerdict{Paths: []steps.RecallPath{{Path: 1}}}
+				v := RecallVerdict{Paths: []RecallPath{{Path: 1}}}
 				for i, m := range it.Recall {
-					v.Paths[0].Steps = append(v.Paths[0].Steps, steps.RecallStep{Step: i + 1, Matched: m == "Matched"})
+					v.Paths[0].Steps = append(v.Paths[0].Steps, RecallStep{Step: i + 1, Matched: m == "Matched"})
 				}
 				r, ok := recallOf([]int{it.GT}, v.Matched([]int{it.GT}))
 				if ok != (it.GT > 0) || ok && r.Complete != (len(it.Recall) >= it.GT) {
@@ -311,12 +310,12 @@ func TestGoldenPaths(t *testing.T) {
 		t.Fatalf("%d orders, %d cases", len(f.Orders), len(f.Cases))
 	}
 	for _, o := range f.Orders {
-		v := steps.OrderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
+		v := OrderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
 		if got := orderPath(v); string(got) != o.Path {
 			t.Errorf("%+v is path %q", o, got)
 		}
 	}
-	if got := orderPath(steps.OrderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}); got != "CMFO" {
+	if got := orderPath(OrderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}); got != "CMFO" {
 		t.Errorf("ties give %q", got)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -415,9 +414,9 @@ func TestRecallOfSeveralPaths(t *testing.T) {
 }
 
 func TestSurplusVerdictsAreCut(t *testing.T) {
-	v := steps.RecallVerdict{Paths: []steps.RecallPath{
-		{Path: 1, Steps: []steps.RecallStep{{Step: 1, Matched: true}, {Step: 2}, {Step: 3, Matched: true}}},
-		{Path: 2, Steps: []steps.RecallStep{{Step: 1, Matched: true}}},
+	v := RecallVerdict{Paths: []RecallPath{
+		{Path: 1, Steps: []RecallStep{{Step: 1, Matched: true}, {Step: 2}, {Step: 3, Matched: true}}},
+		{Path: 2, Steps: []RecallStep{{Step: 1, Matched: true}}},
 	}}
 	r, ok := recallOf([]int{2}, v.Matched([]int{2}))
 	if !ok || r != (recalled{1, 2, true}) {

@@ -9,7 +9,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/cot/steps"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/store"
@@ -112,7 +111,7 @@ func declared(b *study.Basis, judges map[string][]string) []metric.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changedTables(func(all metric.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{steps.Modality, steps.Feature, steps.Conclusion, steps.Other})
+	more := changedTables(func(all metric.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{Modality, Feature, Conclusion, Other})
 	more = append(more, strataTables(strataTasks+1,
 		study.Percent("precision", "P", "as in the first table, of these items", precision), study.Percent("recall", "R", "likewise", recall), study.Percent("f1", "F1", "likewise", f1),
 		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
@@ -229,9 +228,9 @@ func paired(of func(metric.Paired) (k, n int)) metric.Kind {
 
 // byJudge is what a judge's own value is.
 func byJudge(rubric string, released bool) metric.Kind {
-	if rubric == steps.Order {
+	if rubric == Order {
 		return metric.Direct(func(r metric.Row) *results.Estimate {
-			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(steps.Order), r.Text[2])]
+			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(Order), r.Text[2])]
 		})
 	}
 	return metric.Percent(rubric) // the score is called as its rubric

@@ -1,6 +1,7 @@
-// Package steps has study cot's rubrics of the steps of an answer: precision, recall and
+// Steps has study cot's rubrics of the steps of an answer: precision, recall and
 // order, with the rules of their lexical judge and the verdicts that scores are made of.
-package steps
+
+package cot
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package steps
+package cot
 
 // cue is the step type that a word hints at, "" for most words.
 func cue(w string) string {

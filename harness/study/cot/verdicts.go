@@ -1,4 +1,4 @@
-package steps
+package cot
 
 // Types of steps, and what is judged of them, as verdicts spell them.
 const (
