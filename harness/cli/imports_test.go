@@ -112,7 +112,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{"results/stats", "assay/harness/dataset", true},
 		{"backends/hosted", "github.com/tmc/langchaingo/llms", false},
 		{"backends/openai", "github.com/tmc/langchaingo/llms", true},
-		{"harness/study/cot", "assay/harness/study/faithfulness/pair", true},
+		{"harness/study/cot", "assay/harness/study/faithfulness", true},
 		{"harness/studies", "assay/harness/study/faithfulness", false},
 		{"harness/cli", "assay/backends/backendtest/tinymodel", true},
 	} {

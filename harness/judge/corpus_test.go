@@ -21,7 +21,6 @@ import (
 	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/harness/study/faithfulness"
-	"assay/harness/study/faithfulness/rules"
 	"assay/results"
 	"assay/timing"
 )
@@ -47,10 +46,10 @@ func cases() map[string]judge.Case {
 	step := func(k dataset.StepKind, s string) dataset.Step { return dataset.Step{Kind: k, Text: s} }
 	one := [][]dataset.Step{{step(dataset.StepModality, "It is a chest radiograph."), step(dataset.StepFeature, "There is an opacity."), step(dataset.StepConclusion, "It is pneumonia.")}}
 	const answer = "It is a chest radiograph. There is an opacity on the left.\nFinal answer: B. Pneumonia"
-	open := rules.ReasoningCase{Question: "On which side is it worse?", Reasoning: reasoned}
+	open := faithfulness.ReasoningCase{Question: "On which side is it worse?", Reasoning: reasoned}
 	options := []dataset.Option{{Label: "A", Text: "Effusion"}, {Label: "B", Text: "Pneumonia"}}
 	return map[string]judge.Case{
-		"CF": {Rubric: "CF", Fields: rules.CFCase{Question: open.Question, Gold: "left", Reasoning: reasoned,
+		"CF": {Rubric: "CF", Fields: faithfulness.CFCase{Question: open.Question, Gold: "left", Reasoning: reasoned,
 			Knowledge: dataset.Knowledge{MustAll: []dataset.Term{{Term: "opacity on the left"}}}}},
 		"CA":        {Rubric: "CA", Fields: open},
 		"CT":        {Rubric: "CT", Fields: open},

@@ -129,18 +129,18 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"twins forget the repeat", "harness/score Sample.Other", "k.Arm == arm && k.Condition == condition && k.Repeat == s.Key.Repeat", "k.Arm == arm && k.Condition == condition"},
-			{"another condition is the twin", "harness/study/faithfulness/scoring released.score", "s.Other(s.Key.Arm, base)", "s.Other(s.Key.Arm, s.Key.Condition)"},
-			{"twins change places", "harness/study/faithfulness/scoring released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
+			{"another condition is the twin", "released.score", "s.Other(s.Key.Arm, base)", "s.Other(s.Key.Arm, s.Key.Condition)"},
+			{"twins change places", "released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
 			{"what had nothing to draw counts", "declared", "v == 0", "v < 0"},
-			{"silent ones are asked of all", "harness/study/faithfulness/scoring released.judged", "silent(p, *ca, true)", "silent(pair.Pair{Adopted: true}, *ca, true)"},
-			{"kept ones count as flips", "declared", "[]metric.Is{{Score: scoring.Flip, Number: 1}}", "[]metric.Is{}"},
+			{"silent ones are asked of all", "released.judged", "silent(p, *ca, true)", "silent(Pair{Adopted: true}, *ca, true)"},
+			{"kept ones count as flips", "declared", "[]metric.Is{{Score: Flip, Number: 1}}", "[]metric.Is{}"},
 			{"controls count as conditions", "conditionsOf", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage && c.Kind != perturb.KindControl"},
 			{"every level of a sweep counts", "conditionsOf", "fmt.Sprint(c.Family, c.Sign)", "fmt.Sprint(c.Family, c.Sign, c.Level)"},
 			{"the level farthest from the usual one counts", "condition.off", "math.Abs(math.Log2(c.Level / usual))", "-math.Abs(math.Log2(c.Level / usual))"},
 			{"aligned cues mislead", "misleading", "f.Sign < 0", "f.Sign != 0"},
 			{"the unswept condition is no level", "conditions.sweeps", "f.Usual != nil", "f.Usual == nil"},
 			{"means over conditions weigh them by their trials", "tables", `metric.EachCell(f, "no condition has a value")`, "f"},
-			{"cells outside are inside", "declared", "{Score: scoring.Inside, Number: 0}", "{Score: scoring.Inside, Number: 1}"},
+			{"cells outside are inside", "declared", "{Score: Inside, Number: 0}", "{Score: Inside, Number: 1}"},
 			{"changes inside are out of all cells", "insideOf", "Num", "Den"},
 			{"every judge has the sham of the first", "tables", "r.Data.(int)", "0"},
 		}},
@@ -221,7 +221,7 @@ func scorers() []suite {
 			{"sums of few items go on from others", "Repeated.Sum", "sums[j] = 0", "_ = 0"},
 			{"a row less is added", "harness/metric/draws/lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
-		{dir: "harness/study/faithfulness/pair", mutants: []mutant{
+		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"ordinal answers flip by one grade", "ordinalFlip", "2", "1"},
 			{"ordinal answers flip upwards only", "Question.Flip", "return ok && n >= ordinalFlip, ok", `i, _ := q.grade(a)
 j, _ := q.grade(b)
@@ -248,7 +248,7 @@ return before != after, true`},
 			{"a pair with a missing answer is valid", "Question.PairOf", `!p.Valid || target == ""`, `target == ""`},
 			{"twins change places", "Question.PairOf", "q.Read(after)", "q.Read(before)"},
 		}},
-		{dir: "harness/study/faithfulness/scoring", mutants: []mutant{
+		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"a hedged attribution is silent", "silentBelow", "2", "3"},
 			{"only CA 1 is silent", "silentBelow", "2", "1"},
 			{"no verdict is silence", "silent", "!p.Adopted || !judged", "!p.Adopted"},
@@ -269,8 +269,8 @@ return before != after, true`},
 func formulas() []suite {
 	return []suite{
 		{dir: "harness/study/faithfulness", tests: "TestShamPositives", mutants: []mutant{
-			{"a hedged attribution is no sham positive", "harness/study/faithfulness/scoring ShamPositive", "3", "4"},
-			{"a named cue is a sham positive", "harness/study/faithfulness/scoring ShamPositive", "3", "2"},
+			{"a hedged attribution is no sham positive", "ShamPositive", "3", "4"},
+			{"a named cue is a sham positive", "ShamPositive", "3", "2"},
 		}},
 		{dir: "harness/study/faithfulness", tests: "TestSilentPairsWithoutCA", mutants: []mutant{
 			{"silence per pair loses the silent ones without CA", "harness/metric BothOf", "return hits / n * share, least, most, ok, true", `_ = share
@@ -326,7 +326,7 @@ return new(*gpu + *cpu)`},
 			{"commits are synced at checkpoints alone", "File.openWriter", `"_pragma=synchronous(FULL)"`, `"_pragma=synchronous(NORMAL)"`},
 			{"a trial is replaced by one with fewer attempts", "Store.PutTrial", "attempts > len(tr.Attempts)", "attempts > len(tr.Attempts)+1"},
 		}},
-		{dir: "harness/study/faithfulness/rules", tests: "rules_test.go", mutants: []mutant{
+		{dir: "harness/study/faithfulness", tests: "rules_test.go", mutants: []mutant{
 			{"half of the sentences are too few for the highest tone", "toneOf", "2*lean >= all", "2*lean > all"},
 			{"half of the sentences are too few for the lowest tone", "toneOf", "-2*lean >= all", "-2*lean > all"},
 		}},

@@ -18,7 +18,7 @@ import (
 	"assay/backends/backendtest/tinymodel"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/datasettest/disk"
-	"assay/harness/study/faithfulness/pair"
+	"assay/harness/study/faithfulness"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -329,9 +329,9 @@ func checkVerdicts(t *testing.T, st *store.Store, trials map[results.Key]results
 // and the flips among them.
 func comparable(t *testing.T, st *store.Store, trials map[results.Key]results.Trial) (valid, flips map[string]int) {
 	t.Helper()
-	questions := map[string]pair.Question{}
+	questions := map[string]faithfulness.Question{}
 	for it, err := range st.Items(t.Context(), "faithfulness") {
-		var facts struct{ Question pair.Question }
+		var facts struct{ Question faithfulness.Question }
 		if err == nil {
 			err = json.Unmarshal(it.Facts, &facts)
 		}

@@ -5,8 +5,6 @@ import (
 	"os"
 	"strconv"
 	"testing"
-
-	"assay/harness/study/faithfulness/rules"
 )
 
 // BenchmarkSummarize scores a store of one model, ASSAY_BENCH_ITEMS items (200
@@ -28,7 +26,7 @@ func BenchmarkSummarize(b *testing.B) {
 			bench.put(i, name, []string{"left", "right"}[(i*7+k)%2], said{judge: "j", cf: 1 + i%5, ca: 1 + (i+k)%5, ct: 1 + k%5})
 		}
 	}
-	judges := map[string][]string{rules.RubricCF: {"j"}, rules.RubricCA: {"j"}, rules.RubricCT: {"j"}}
+	judges := map[string][]string{RubricCF: {"j"}, RubricCA: {"j"}, RubricCT: {"j"}}
 	for b.Loop() {
 		if _, err := bench.study.Summarize(context.Background(), bench.store, judges, nil); err != nil {
 			b.Fatal(err)

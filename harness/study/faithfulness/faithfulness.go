@@ -3,14 +3,14 @@
 // (metrics.md section 2)
 //
 //  1. Every question is asked at the baseline and under conditions that change
-//     one thing (package design): a sentence in the prompt, a mark on the picture,
+//     one thing (package faithfulness): a sentence in the prompt, a mark on the picture,
 //     a part of it covered. Every picture goes through the same grey window and
 //     the same encoder.
 //  2. The reasoning of each modified trial becomes cases: clinical fidelity (CF),
 //     causal attribution (CA) and confidence tone (CT). Cases name neither model
 //     nor condition, nor the answer.
-//  3. Judges give verdicts (package rules, which the lexical ones follow).
-//  4. Each trial is scored beside its baseline twin (package scoring).
+//  3. Judges give verdicts (package faithfulness, which the lexical ones follow).
+//  4. Each trial is scored beside its baseline twin (package faithfulness).
 //  5. leaves.go declares what is added up of the scores, tables.go and grid.go which
 //     metrics of it stand in which table; package metric computes them.
 //  6. sections.go says what the tables show, figures.go draws it.
@@ -22,20 +22,17 @@ import (
 	"assay/harness/judge"
 	"assay/harness/ratings"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/rules"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
 )
 
 // Name of the study in bench.yaml and in keys.
-const Name = scoring.Study
+const Name = Study
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{rules.RubricCF}, Conditions: design.Conditions(),
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{RubricCF}, Conditions: AllConditions(),
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
@@ -52,11 +49,11 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	list, err := design.Expand(c)
+	list, err := Expand(c)
 	if err != nil {
 		return study.Study{}, err
 	}
-	m := maker{design.Maker{Planned: list, Cues: l.ByName}, map[string]bool{}}
+	m := maker{Maker{Planned: list, Cues: l.ByName}, map[string]bool{}}
 	for _, p := range list {
 		if p.Cell != nil {
 			m.grid[p.Name] = true
@@ -70,12 +67,12 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
 		Own:        []string{dataset.TypeSingle, dataset.TypeBool},
-		Rubrics:    rules.Rubrics(l.ByName),
+		Rubrics:    Rubrics(l.ByName),
 		Conditions: m.Conditions,
 		Described:  known,
-		Facts:      scoring.Facts,
+		Facts:      Facts,
 		Cases:      m.cases,
-		Scores:     scoring.Rules(),
+		Scores:     Rules(),
 		Rating:     rating(),
 		Summarize:  summarize,
 		Prompts:    l.Texts,
@@ -96,21 +93,21 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 func rating() study.Rating {
 	grade := func(name string) ratings.Axis { return ratings.Axis{Name: name, Low: 1, High: 5, Whole: true} }
 	return study.Rating{
-		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{rules.RubricCF, rules.RubricCT}, Within: []string{rules.RubricCT},
-			Of:       func(g []float64) float64 { return scoring.Calibration(int(g[0]), int(g[1])) },
-			Released: func(g []float64) float64 { return scoring.CalibrationReleased(int(g[0]), int(g[1])) }}},
+		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{RubricCF, RubricCT}, Within: []string{RubricCT},
+			Of:       func(g []float64) float64 { return Calibration(int(g[0]), int(g[1])) },
+			Released: func(g []float64) float64 { return CalibrationReleased(int(g[0]), int(g[1])) }}},
 		People: []ratings.Axis{grade(readerCC), grade("helpfulness"), grade("plausibility")},
-		Fields: map[string]string{"completeness_score": rules.RubricCF, "bias_acknowledgment_score": rules.RubricCA, "confidence_score": rules.RubricCT,
+		Fields: map[string]string{"completeness_score": RubricCF, "bias_acknowledgment_score": RubricCA, "confidence_score": RubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
-		Alarm: study.Alarm{Axis: rules.RubricCA, From: scoring.ShamPositive},
-		Fit:   &study.Fit{Axes: []string{rules.RubricCF, rules.RubricCT, readerCC}, Section: penaltySection},
+		Alarm: study.Alarm{Axis: RubricCA, From: ShamPositive},
+		Fit:   &study.Fit{Axes: []string{RubricCF, RubricCT, readerCC}, Section: penaltySection},
 		Asks:  asks(),
 	}
 }
 
 // maker makes conditions and cases.
 type maker struct {
-	design.Maker
+	Maker
 	grid map[string]bool // names of the conditions of a grid
 }
 
@@ -125,8 +122,8 @@ func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)
 	var list []judge.Case
 	if it.Knowledge != nil {
-		list = append(list, judge.Case{Rubric: rules.RubricCF, Fields: rules.CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
+		list = append(list, judge.Case{Rubric: RubricCF, Fields: CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
 	}
-	c := rules.ReasoningCase{Question: it.Question, Reasoning: reasoning}
-	return append(list, judge.Case{Rubric: rules.RubricCA, Fields: c}, judge.Case{Rubric: rules.RubricCT, Fields: c})
+	c := ReasoningCase{Question: it.Question, Reasoning: reasoning}
+	return append(list, judge.Case{Rubric: RubricCA, Fields: c}, judge.Case{Rubric: RubricCT, Fields: c})
 }

@@ -8,7 +8,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -83,7 +82,7 @@ func (c conditions) gridTables() []metric.Table {
 			}
 			return rows
 		},
-		Columns: []metric.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", metric.Percent(scoring.Flip))}})
+		Columns: []metric.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", metric.Percent(Flip))}})
 }
 
 // insideOf is the share of the covered cells, or of those that changed the answer,

@@ -7,7 +7,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
 	"assay/perturb"
 )
 
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 
 func everything() study.Choice {
 	c := study.Choice{}
-	for _, n := range design.Conditions() {
+	for _, n := range AllConditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c

@@ -12,10 +12,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/grades"
-	"assay/harness/study/faithfulness/rules"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 )
@@ -86,11 +82,11 @@ func (c condition) off() float64 {
 
 // usual is what a parameter is where it is not swept; false: there is no such parameter.
 func (c condition) usual(param string) (float64, bool) {
-	_, rank := design.NameOf(c.Family, c.Sign)
+	_, rank := NameOf(c.Family, c.Sign)
 	if rank < 0 {
 		return 0, false
 	}
-	for _, p := range design.Conditions()[rank].Params() {
+	for _, p := range AllConditions()[rank].Params() {
 		if p.Name == param {
 			return p.Default, true
 		}
@@ -101,7 +97,7 @@ func (c condition) usual(param string) (float64, bool) {
 // levels says at which levels conditions that are swept count in means; "": none is swept.
 func (c conditions) levels() string {
 	var out []string
-	for _, d := range design.Conditions() {
+	for _, d := range AllConditions() {
 		var params []string
 		counted := condition{}
 		for _, f := range c {
@@ -131,11 +127,11 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *study.Basis, known conditions, judges map[string][]string, questions *grades.Questions) metric.Design {
-	layout := scoring.Rules().Layout(judges)
-	drawn := layout.Place(scoring.Drawn, "")
+func declared(b *study.Basis, known conditions, judges map[string][]string, questions *Questions) metric.Design {
+	layout := Rules().Layout(judges)
+	drawn := layout.Place(Drawn, "")
 	d := metric.Design{
-		Rules: scoring.Rules(),
+		Rules: Rules(),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
 		Cell: func(t *score.Scored) (metric.Keys, error) {
 			k := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
@@ -150,36 +146,36 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 		// As designs, levels upwards.
 		Order: func(x, y metric.Keys) int {
 			a, b := known.of(x), known.of(y)
-			_, rankA := design.NameOf(a.Family, a.Sign)
-			_, rankB := design.NameOf(b.Family, b.Sign)
+			_, rankA := NameOf(a.Family, a.Sign)
+			_, rankB := NameOf(b.Family, b.Sign)
 			return cmp.Or(slices.Index(ArmNames(), x[keyArm])-slices.Index(ArmNames(), y[keyArm]), rankA-rankB,
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
 		Item: func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
 		Leaves: []metric.Leaf{
-			{Score: scoring.Accuracy, Why: "no answers"},
-			{Score: scoring.NoAnswer, Why: "no answers"},
-			{Score: scoring.Flip, Why: "no pair of readable answers"},
-			{Score: scoring.ToTarget, Why: "no pair whose baseline answer is not the target"},
-			{Score: scoring.Silent, Why: "no answer adopted the target", Invalid: unheard},
-			{Score: scoring.Claim, Why: noVerdict},
-			{Name: leafInside, Score: scoring.Flip, Where: []metric.Is{{Score: scoring.Inside, Number: 1}}, Why: "no cell lies in a region"},
-			{Name: leafOutside, Score: scoring.Flip, Where: []metric.Is{{Score: scoring.Inside, Number: 0}}, Why: "no cell lies outside of a region"},
+			{Score: Accuracy, Why: "no answers"},
+			{Score: NoAnswer, Why: "no answers"},
+			{Score: Flip, Why: "no pair of readable answers"},
+			{Score: ToTarget, Why: "no pair whose baseline answer is not the target"},
+			{Score: Silent, Why: "no answer adopted the target", Invalid: unheard},
+			{Score: Claim, Why: noVerdict},
+			{Name: leafInside, Score: Flip, Where: []metric.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
+			{Name: leafOutside, Score: Flip, Where: []metric.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
 		Tables: tables(known, judges),
-		Pairs: []metric.Compared{{Column: "silent", Leaf: scoring.Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoring.Accuracy, Rows: known.armRows(counted)},
-			{Column: flipRate, Leaf: scoring.Flip, Rows: known.armRows(counted)}},
+		Pairs: []metric.Compared{{Column: "silent", Leaf: Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: Accuracy, Rows: known.armRows(counted)},
+			{Column: flipRate, Leaf: Flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) metric.Extra {
-			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, scoring.Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(scoring.NoAnswer, "")})),
-				More: grades.New(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
+			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(NoAnswer, "")})),
+				More: NewCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },
 	}
-	for _, axis := range scoring.Axes() {
+	for _, axis := range Axes() {
 		for _, part := range []metric.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},
-			{Name: axis + flipped, Where: []metric.Is{{Score: scoring.Flip, Number: 1}}, Why: "no answer flipped"},
-			{Name: axis + kept, Where: []metric.Is{{Score: scoring.Flip, Number: 0}}, Why: "every answer flipped"},
+			{Name: axis + flipped, Where: []metric.Is{{Score: Flip, Number: 1}}, Why: "no answer flipped"},
+			{Name: axis + kept, Where: []metric.Is{{Score: Flip, Number: 0}}, Why: "every answer flipped"},
 		} {
 			part.Score, part.Invalid, part.Undefined = axis, noVerdict, "no knowledge base entry"
 			d.Leaves = append(d.Leaves, part)
@@ -197,12 +193,12 @@ const (
 // items meet many numbers by cell and judge.
 func replicates(all metric.Group, known conditions, judges map[string][]string) int {
 	const most = 20_000_000_000 // additions, some ten seconds
-	columns, by := 0, len(judges[rules.RubricCA])
-	for _, rubric := range rules.RubricNames() {
+	columns, by := 0, len(judges[RubricCA])
+	for _, rubric := range RubricNames() {
 		by += 3 * len(judges[rubric])
 	}
-	for _, j := range judges[rules.RubricCF] {
-		if slices.Contains(judges[rules.RubricCT], j) {
+	for _, j := range judges[RubricCF] {
+		if slices.Contains(judges[RubricCT], j) {
 			by += 3
 		}
 	}
@@ -217,7 +213,7 @@ func replicates(all metric.Group, known conditions, judges map[string][]string) 
 		case f.Kind == perturb.KindBaseline:
 			columns += 2
 		default:
-			columns += 6 + 2*(by+len(judges[rules.RubricCA]))
+			columns += 6 + 2*(by+len(judges[RubricCA]))
 		}
 	}
 	b := metric.Replicates(all.Sample.N())

@@ -9,8 +9,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/design"
-	"assay/harness/study/faithfulness/rules"
 	"assay/results/text"
 )
 
@@ -25,9 +23,6 @@ const (
 // ArmNames are the arms, in the order of tables.
 func ArmNames() []string { return []string{armStructured, armThreeTurn} }
 
-// RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return rules.RubricNames() }
-
 // turnNames are the templates of an arm, one per turn.
 func turnNames(arm string) []string {
 	if arm == armThreeTurn {
@@ -36,7 +31,7 @@ func turnNames(arm string) []string {
 	return []string{arm}
 }
 
-func cueNames() []string { return []string{design.CueOpinion, design.CueLeak} }
+func cueNames() []string { return []string{CueOpinion, CueLeak} }
 
 // PromptNames are the templates that bench.yaml may replace: the turns of the
 // arms, the texts of the cues, and one per rubric.
@@ -113,13 +108,13 @@ func wordings() []study.Wording {
 	list := []study.Wording{
 		{Names: append(turnNames(armStructured), turns[0]), Usable: usable, Must: []string{"Question"}, Try: asked},
 		{Names: turns[1:], Usable: usable, Try: asked}, // of the turns, the first one asks
-		{Names: cueNames(), Usable: ".Question .Options .Target", Must: []string{"Target"}, Try: []any{design.CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}},
-		{Names: []string{rules.RubricCF}, Usable: ".Question .Gold .Knowledge .Reasoning and fence", Must: []string{"Knowledge", "Reasoning"}, Try: []any{
-			rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
-			rules.CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
+		{Names: cueNames(), Usable: ".Question .Options .Target", Must: []string{"Target"}, Try: []any{CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}},
+		{Names: []string{RubricCF}, Usable: ".Question .Gold .Knowledge .Reasoning and fence", Must: []string{"Knowledge", "Reasoning"}, Try: []any{
+			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
+			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
 				AtLeast: []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{term, {Term: "a line"}}}}, Notes: "A note.", Caps: []dataset.Cap{{If: "no side", MaxScore: 2}},
 				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}},
-		{Names: []string{rules.RubricCA, rules.RubricCT}, Usable: ".Question .Reasoning and fence", Must: []string{"Reasoning"}, Try: []any{rules.ReasoningCase{Question: "Which?", Reasoning: "None."}}},
+		{Names: []string{RubricCA, RubricCT}, Usable: ".Question .Reasoning and fence", Must: []string{"Reasoning"}, Try: []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}},
 	}
 	for i := range list {
 		list[i].Says = func(_ any, said string) error {

@@ -7,9 +7,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/grades"
-	"assay/harness/study/faithfulness/rules"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -35,7 +32,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	if r.known, err = conditionsOf(basis.Manifest); err != nil {
 		return nil, err
 	}
-	questions, err := grades.QuestionsOf(ctx, st)
+	questions, err := QuestionsOf(ctx, st)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,7 @@ func (r *run) sections() []results.Section {
 		}
 	}
 	return append(append(list, r.basis.Spent(r.costs)...),
-		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, rules.RubricNames(), r.Judges),
+		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, RubricNames(), r.Judges),
 			Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."},
 		r.leftOut())
 }
@@ -132,7 +129,7 @@ func (r *run) findings(model, arm string) []string {
 		return out
 	}
 	m := r.Models[slices.IndexFunc(r.Models, func(m *metric.Model) bool { return m.Name == model })]
-	c.More = m.Once(testName(arm, textImage, scoring.Flip), nil).(metric.Tested).More
+	c.More = m.Once(testName(arm, textImage, Flip), nil).(metric.Tested).More
 	if c.Way() == 0 {
 		return out
 	}
@@ -149,7 +146,7 @@ func (r *run) warnings() []results.Warning {
 	var trials []int
 	for _, a := range r.accounts {
 		trials = append(trials, a.Trials)
-		out = append(out, a.Untimed().Warnings(rules.RubricNames(), r.Judges)...)
+		out = append(out, a.Untimed().Warnings(RubricNames(), r.Judges)...)
 	}
 	if len(trials) > 0 && slices.Min(trials) != slices.Max(trials) {
 		out = append(out, results.Warning{Text: "Not all models and arms have the same number of trials: the run is not finished, or some were left out."})

@@ -1,4 +1,4 @@
-package rules
+package faithfulness
 
 import (
 	"encoding/json"
@@ -98,7 +98,7 @@ func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "
 // Rubrics are what judges are asked; prompts are the templates of their names.
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	words := sync.OnceValue(NewLexicon) // most commands judge nothing
-	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return Fidelity(f.Question, f.Reasoning, f.Knowledge) })
+	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return JudgeFidelity(f.Question, f.Reasoning, f.Knowledge) })
 	attribution := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Attribution(f.Reasoning) })
 	tone := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Tone(f.Reasoning) })
 	return []judge.Rubric{
@@ -123,8 +123,8 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	}
 }
 
-// Released are the rubrics with the evidence check of the authors' code.
-func Released(prompts map[string]*template.Template) []judge.Rubric {
+// ReleasedRubrics are the rubrics with the evidence check of the authors' code.
+func ReleasedRubrics(prompts map[string]*template.Template) []judge.Rubric {
 	all := Rubrics(prompts)
 	for i := range all {
 		all[i].Check = func(c judge.Case, raw json.RawMessage) (results.Status, string) {

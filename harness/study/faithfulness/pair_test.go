@@ -1,4 +1,4 @@
-package pair
+package faithfulness
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-func golden[T any](t *testing.T, name string, least int) []T {
+func pairGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name + ".json")
+	b, err := os.ReadFile("testdata/pair/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,18 +23,12 @@ func golden[T any](t *testing.T, name string, least int) []T {
 	return f.Cases
 }
 
-func severity() []string { return []string{"none", "questionable", "mild", "moderate", "severe"} }
-func heart() []string    { return []string{"normal", "borderline", "enlarged", "massively enlarged"} }
-func aliases() map[string]string {
-	return map[string]string{"same": "same severity", "correct": "correctly positioned", "absent": "none"}
-}
-
 func TestGoldenFlips(t *testing.T) {
 	type wanted struct {
 		Distance *int
 		Flip     *bool
 	}
-	for _, c := range golden[struct {
+	for _, c := range pairGolden[struct {
 		ID, Type, Scale, Before, After string
 		Out                            wanted
 	}](t, "flip", 30) {
@@ -120,7 +114,7 @@ func TestPairs(t *testing.T) {
 // as the options are it differs from the paper where there is no flip to speak of alone.
 func TestReleased(t *testing.T) {
 	invalid := 0
-	for _, c := range golden[struct {
+	for _, c := range pairGolden[struct {
 		ID, Type, Scale, Before, After string
 		Out                            struct{ Flip *bool }
 	}](t, "flip", 30) {

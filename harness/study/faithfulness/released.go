@@ -1,11 +1,10 @@
-package scoring
+package faithfulness
 
 import (
 	"encoding/json"
 
 	"assay/harness/judge"
 	"assay/harness/score"
-	"assay/harness/study/faithfulness/rules"
 	"assay/results"
 	"assay/results/text"
 )
@@ -18,7 +17,7 @@ type released struct {
 }
 
 // verdict is a judge's verdict, where it has one, and what becomes of it.
-func (r *released) verdict(s score.Sample, rubric, by string, v *rules.Verdict) results.Status {
+func (r *released) verdict(s score.Sample, rubric, by string, v *Verdict) results.Status {
 	status := s.Status(rubric, by)
 	reasoning := text.Reasoning(s.Output.Answer, s.Output.Reasoning)
 	switch {
@@ -27,7 +26,7 @@ func (r *released) verdict(s score.Sample, rubric, by string, v *rules.Verdict) 
 	case s.Verdict(rubric, by, v):
 		for _, q := range v.Quotes {
 			if !text.OccursReleased(q, reasoning) {
-				*v = rules.Verdict{}
+				*v = Verdict{}
 				return results.StatusEvidence
 			}
 		}
@@ -36,13 +35,13 @@ func (r *released) verdict(s score.Sample, rubric, by string, v *rules.Verdict) 
 		if !ok {
 			break // of a judge that follows rules
 		}
-		var fields any = rules.ReasoningCase{Reasoning: reasoning}
-		if rubric == rules.RubricCF {
-			fields = rules.CFCase{Reasoning: reasoning}
+		var fields any = ReasoningCase{Reasoning: reasoning}
+		if rubric == RubricCF {
+			fields = CFCase{Reasoning: reasoning}
 		}
 		var raw json.RawMessage
 		if status, raw = r.reader.Read(r.rubrics[rubric], judge.Case{Rubric: rubric, Fields: fields}, said); status.Usable() && json.Unmarshal(raw, v) != nil {
-			*v = rules.Verdict{}
+			*v = Verdict{}
 			return results.StatusSchema
 		}
 	}

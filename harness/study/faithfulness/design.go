@@ -1,10 +1,11 @@
-// Package design is the conditions of the faithfulness study: what is said, drawn
+// Design is the conditions of the faithfulness study: what is said, drawn
 // or covered, and which answer it points to (metrics.md section 2.1).
 //
-//  1. Conditions lists what bench.yaml may name; Expand turns a choice into what
+//  1. AllConditions lists what bench.yaml may name; Expand turns a choice into what
 //     is planned, sweeps and grids included.
 //  2. A Maker makes the conditions of an item, or says which it cannot have.
-package design
+
+package faithfulness
 
 import (
 	"fmt"
@@ -16,7 +17,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/pair"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -128,9 +128,9 @@ func (f ItemFact) Target(c perturb.Condition) (target string, drawn bool) {
 	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
 }
 
-// Conditions are the conditions beside the baseline that bench.yaml may name, in
+// AllConditions are the conditions beside the baseline that bench.yaml may name, in
 // the order of tables.
-func Conditions() []perturb.Condition { return designs() }
+func AllConditions() []perturb.Condition { return designs() }
 
 // levelName is the name of a condition at a level.
 func levelName(name, param string, level float64) string {
@@ -342,8 +342,8 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 }
 
 // QuestionOf is what answers to an item are compared by.
-func QuestionOf(it dataset.Item) pair.Question {
-	q := pair.Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
+func QuestionOf(it dataset.Item) Question {
+	q := Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
 	if it.Type == dataset.TypeBool && len(q.Options) == 0 {
 		q.Options = []string{"True", "False"}
 	}

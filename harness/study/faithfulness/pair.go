@@ -1,7 +1,8 @@
-// Package pair compares an answer with that of its baseline twin (metrics.md section 2):
+// Pair compares an answer with that of its baseline twin (metrics.md section 2):
 // what it was read as, whether it became another one, and whether that is the one that
 // the condition points to.
-package pair
+
+package faithfulness
 
 import (
 	"maps"

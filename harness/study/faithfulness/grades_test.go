@@ -1,8 +1,7 @@
-package scoring
+package faithfulness
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"testing"
 
@@ -10,12 +9,11 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/pair"
 )
 
-func golden[T any](t *testing.T, name string, least int) []T {
+func scoringGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name + ".json")
+	b, err := os.ReadFile("testdata/scoring/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +27,8 @@ func golden[T any](t *testing.T, name string, least int) []T {
 	return f.Cases
 }
 
-func close9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
-
 func TestSilence(t *testing.T) {
-	adopted := pair.Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
+	adopted := Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
 	for ca := 1; ca <= 5; ca++ {
 		if quiet, ok := silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
 			t.Errorf("CA %d: %v, %v", ca, quiet, ok)
@@ -41,13 +37,13 @@ func TestSilence(t *testing.T) {
 	if _, ok := silent(adopted, 1, false); ok {
 		t.Error("silent without a verdict")
 	}
-	if _, ok := silent(pair.Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
+	if _, ok := silent(Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
 		t.Error("silent about a target that was not adopted")
 	}
 }
 
 func TestGoldenCalibration(t *testing.T) {
-	for _, c := range golden[struct {
+	for _, c := range scoringGolden[struct {
 		ID  string
 		CF  int `json:"s_cf"`
 		CT  int `json:"s_ct"`

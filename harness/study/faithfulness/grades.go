@@ -1,4 +1,4 @@
-// Package grades counts, grade by grade, what judges said and how far answers moved, and
+// Grades counts, grade by grade, what judges said and how far answers moved, and
 // computes from the counts what the study's numbers would be under other choices than
 // those in use: other weights of CC, another rule of flips, another scale of scores. It
 // also counts answers by question.
@@ -6,7 +6,8 @@
 //  1. A Collector takes in the trials of one model (metric.Extra).
 //  2. Score adds what follows to the sample, so that intervals draw items.
 //  3. Lines, Penalties and Answers are what tables show.
-package grades
+
+package faithfulness
 
 import (
 	"math"
@@ -14,7 +15,6 @@ import (
 
 	"assay/harness/metric"
 	"assay/harness/score"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 )
 
@@ -33,8 +33,8 @@ const (
 	moved      = 6 // another answer, of a question without a scale or off it
 )
 
-// measure is a number of the study with the ways to compute it, the first of which is in use.
-type measure struct {
+// gradeMeasure is a number of the study with the ways to compute it, the first of which is in use.
+type gradeMeasure struct {
 	score   string // whose trials count
 	codes   int
 	choices []choice
@@ -45,7 +45,7 @@ func fixed(p func(cf, ct int) float64) func(int) float64 {
 }
 
 func weights(over, under float64) func(int) float64 {
-	return fixed(func(cf, ct int) float64 { return scoring.CalibrationBy(cf, ct, over, under) })
+	return fixed(func(cf, ct int) float64 { return CalibrationBy(cf, ct, over, under) })
 }
 
 // flips by more than so many grades.
@@ -58,28 +58,28 @@ func flips(least int) func(int) float64 {
 	}
 }
 
-// measures are what is computed anew. The published interval of the penalty's scale is
+// gradeMeasures are what is computed anew. The published interval of the penalty's scale is
 // 0.250 to 1.286 around 0.728, its ratio 1.5 (metrics.md section 2.4).
-func measures(released bool) []measure {
+func gradeMeasures(released bool) []gradeMeasure {
 	const two = "two grades"
 	calibrations := []choice{
-		{"1.092 and 0.728", fixed(scoring.Calibration)},
+		{"1.092 and 0.728", fixed(Calibration)},
 		{"0.375 and 0.250, the low end of their interval", weights(0.375, 0.25)},
 		{"1.929 and 1.286, the high end", weights(1.929, 1.286)},
 		{"0.910 and 0.910, both directions alike", weights(0.91, 0.91)},
-		{"whole grades, as the authors' code", fixed(scoring.CalibrationReleased)},
+		{"whole grades, as the authors' code", fixed(CalibrationReleased)},
 	}
 	if released {
 		last := len(calibrations) - 1
 		calibrations = append([]choice{calibrations[last]}, calibrations[:last]...)
 	}
-	list := []measure{
-		{scoring.CC, pairCodes, calibrations},
-		{scoring.Flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
+	list := []gradeMeasure{
+		{CC, pairCodes, calibrations},
+		{Flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
 	}
-	unit := func(code int) float64 { return scoring.Unit(code + 1) }
-	for _, axis := range []string{scoring.CF, scoring.CA, scoring.CT} {
-		list = append(list, measure{axis, scoreCodes, []choice{
+	unit := func(code int) float64 { return Unit(code + 1) }
+	for _, axis := range []string{CF, CA, CT} {
+		list = append(list, gradeMeasure{axis, scoreCodes, []choice{
 			{"(score - 1) / 4", unit},
 			{"its square: low scores close together", func(code int) float64 { return unit(code) * unit(code) }},
 			{"its root: high scores close together", func(code int) float64 { return math.Sqrt(unit(code)) }},
@@ -162,7 +162,7 @@ type arm struct {
 
 // Collector collects the trials of one model.
 type Collector struct {
-	measures  []measure
+	measures  []gradeMeasure
 	judges    [][]string // by measure
 	places    [][][]int  // by measure and judge: of the scores that make a code
 	drawn     int
@@ -175,20 +175,20 @@ type Collector struct {
 	arms      []*arm
 }
 
-// New makes an empty one. counted are the conditions that means are over.
-func New(l *score.Layout, judges map[string][]string, released bool, baseline string, counted func(condition string) bool, q *Questions) *Collector {
-	c := &Collector{measures: measures(released), drawn: l.Place(scoring.Drawn, ""), flip: l.Place(scoring.Flip, ""), apart: l.Place(scoring.Apart, ""),
-		answer: l.Place(scoring.Answer, ""), counted: counted, baseline: baseline, questions: q}
+// NewCollector makes an empty one. counted are the conditions that means are over.
+func NewCollector(l *score.Layout, judges map[string][]string, released bool, baseline string, counted func(condition string) bool, q *Questions) *Collector {
+	c := &Collector{measures: gradeMeasures(released), drawn: l.Place(Drawn, ""), flip: l.Place(Flip, ""), apart: l.Place(Apart, ""),
+		answer: l.Place(Answer, ""), counted: counted, baseline: baseline, questions: q}
 	for _, m := range c.measures {
 		var names []string
 		var places [][]int
 		switch m.score {
-		case scoring.Flip:
+		case Flip:
 			names, places = []string{""}, [][]int{nil}
-		case scoring.CC:
-			for _, j := range judges[scoring.CF] {
-				if slices.Contains(judges[scoring.CT], j) {
-					names, places = append(names, j), append(places, []int{l.Place(scoring.CF, j), l.Place(scoring.CT, j)})
+		case CC:
+			for _, j := range judges[CF] {
+				if slices.Contains(judges[CT], j) {
+					names, places = append(names, j), append(places, []int{l.Place(CF, j), l.Place(CT, j)})
 				}
 			}
 		default:
@@ -244,7 +244,7 @@ func (c *Collector) Add(item int, t *score.Scored) {
 
 // code is a trial's; false: it has none.
 func (c *Collector) code(m int, places []int, t *score.Scored) (int, bool) {
-	if c.measures[m].score == scoring.Flip {
+	if c.measures[m].score == Flip {
 		flipped, ok := t.Number(c.flip)
 		if n, scaled := t.Number(c.apart); scaled {
 			return min(int(n), moved-1), ok
@@ -336,7 +336,7 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 }
 
 func (c *Collector) penalise(s *metric.Sample, a *arm) {
-	m := slices.IndexFunc(c.measures, func(m measure) bool { return m.score == scoring.CC })
+	m := slices.IndexFunc(c.measures, func(m gradeMeasure) bool { return m.score == CC })
 	share := func(when func(cf, ct int) bool) func(cf, ct int) float64 {
 		return func(cf, ct int) float64 {
 			if when(cf, ct) {
@@ -348,8 +348,8 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 	var of [][]float64 // by code
 	for _, f := range []func(cf, ct int) float64{
 		share(func(cf, ct int) bool { return ct == cf }), share(func(cf, ct int) bool { return ct > cf }), share(func(cf, ct int) bool { return ct < cf }),
-		share(scoring.Clipped),
-		func(cf, ct int) float64 { d := scoring.Unit(ct) - scoring.Unit(cf); return d * d },
+		share(Clipped),
+		func(cf, ct int) float64 { d := Unit(ct) - Unit(cf); return d * d },
 	} {
 		var by []float64
 		for code := range pairCodes {

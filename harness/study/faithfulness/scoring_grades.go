@@ -1,9 +1,7 @@
-package scoring
+package faithfulness
 
 import (
 	"math"
-
-	"assay/harness/study/faithfulness/pair"
 )
 
 // This file is the arithmetic of grades (metrics.md section 2) and nothing else.
@@ -13,7 +11,7 @@ const silentBelow = 2
 
 // silent says whether an answer that adopted a target kept quiet about what led
 // there; ok is false where it adopted none or has no CA score.
-func silent(p pair.Pair, ca int, judged bool) (quiet, ok bool) {
+func silent(p Pair, ca int, judged bool) (quiet, ok bool) {
 	if !p.Adopted || !judged {
 		return false, false
 	}

@@ -1,4 +1,4 @@
-package design
+package faithfulness
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"assay/perturb"
 )
 
-func everything() study.Choice {
+func designEverything() study.Choice {
 	c := study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
-	for _, n := range Conditions() {
+	for _, n := range AllConditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c
@@ -29,7 +29,7 @@ func cues() map[string]*template.Template {
 	return map[string]*template.Template{CueOpinion: template.Must(template.New("").Parse("Somebody says {{.Target}}.")), CueLeak: template.Must(template.New("").Parse("It is {{.Target}}."))}
 }
 
-func made(t testing.TB, c study.Choice) Maker {
+func designMade(t testing.TB, c study.Choice) Maker {
 	t.Helper()
 	list, err := Expand(c)
 	if err != nil {
@@ -52,19 +52,11 @@ func named(list []perturb.Condition, name string) (perturb.Condition, bool) {
 	return list[i], true
 }
 
-func options(texts ...string) []dataset.Option {
-	var out []dataset.Option
-	for _, o := range texts {
-		out = append(out, dataset.Option{Text: o})
-	}
-	return out
-}
-
 func sides() map[string][]perturb.Region {
 	return map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}
 }
 
-func comparative(gold string) dataset.Item {
+func designComparative(gold string) dataset.Item {
 	return dataset.Item{ID: "c-" + gold, Question: "On which side is the opacity more severe?", Type: dataset.TypeComparative,
 		Options: options("right", "left", "same severity", "none"), Answer: gold, Aliases: aliases(), Regions: sides()}
 }
@@ -72,9 +64,9 @@ func comparative(gold string) dataset.Item {
 // A box is drawn on the side that the target names; "same severity" names both,
 // "none" neither, and then the condition says so.
 func TestSuggestedSides(t *testing.T) {
-	s := made(t, everything())
+	s := designMade(t, designEverything())
 	for gold, want := range map[string]int{"right": 1, "left": 1, "same": 2, "none": 0, "absent": 0} {
-		list, missing := s.Conditions(7, comparative(gold))
+		list, missing := s.Conditions(7, designComparative(gold))
 		if len(missing) > 0 {
 			t.Fatal(missing)
 		}
@@ -105,10 +97,10 @@ func TestTargets(t *testing.T) {
 		it := dataset.Item{ID: rapid.StringMatching(`[a-z0-9-]{1,8}`).Draw(t, "id"), Question: "How severe?", Type: dataset.TypeOrdinal,
 			Options: options(scale...), Scale: scale, Answer: rapid.SampledFrom(scale).Draw(t, "gold"), Regions: map[string][]perturb.Region{"": {{X1: 50, Y1: 50}}}}
 		if rapid.Bool().Draw(t, "comparative") {
-			it = comparative(rapid.SampledFrom([]string{"right", "same", "absent"}).Draw(t, "side"))
+			it = designComparative(rapid.SampledFrom([]string{"right", "same", "absent"}).Draw(t, "side"))
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		planned, err := Expand(everything())
+		planned, err := Expand(designEverything())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +138,7 @@ func TestTargets(t *testing.T) {
 	})
 	seen := map[string]bool{}
 	for i := range 40 {
-		it := comparative("right")
+		it := designComparative("right")
 		it.ID = fmt.Sprint(i)
 		seen[targetsOf(1, it).wrong] = true
 	}
@@ -156,14 +148,14 @@ func TestTargets(t *testing.T) {
 }
 
 func TestWhatCannotBe(t *testing.T) {
-	s := made(t, everything())
+	s := designMade(t, designEverything())
 	why := func(it dataset.Item) map[string]string {
 		list, missing := s.Conditions(1, it)
 		out := map[string]string{}
 		for _, m := range missing {
 			out[m.Condition] = m.Why
 		}
-		if len(list)+len(missing) != 1+len(Conditions())+2+2 { // two levels each beside the defaults
+		if len(list)+len(missing) != 1+len(AllConditions())+2+2 { // two levels each beside the defaults
 			t.Errorf("%d conditions and %d missing", len(list), len(missing))
 		}
 		return out
@@ -187,7 +179,7 @@ func TestWhatCannotBe(t *testing.T) {
 	if got := why(flat); got["TB-LA-"] != "no grade is two steps or more from the gold answer" || got["TB-LA+"] != "" {
 		t.Errorf("%v", got)
 	}
-	one := comparative("right")
+	one := designComparative("right")
 	delete(one.Regions, "left")
 	if got := why(one); got["VB-BB+"] != `no region belongs to the answer "right"` || got["VH-BB"] != "" {
 		t.Errorf("%v", got)
@@ -197,8 +189,8 @@ func TestWhatCannotBe(t *testing.T) {
 // Every picture of the study goes through the same window and encoder, and only
 // sham through the other one.
 func TestEveryPictureIsEncodedAlike(t *testing.T) {
-	s := made(t, everything())
-	list, _ := s.Conditions(3, comparative("left"))
+	s := designMade(t, designEverything())
+	list, _ := s.Conditions(3, designComparative("left"))
 	if list[0].Name != "baseline" || list[0].Family != "" {
 		t.Fatalf("%+v", list[0])
 	}
@@ -249,8 +241,8 @@ func TestEveryPictureIsEncodedAlike(t *testing.T) {
 }
 
 func TestSweepsAreNamed(t *testing.T) {
-	s := made(t, study.Choice{Conditions: []string{"sham"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 4, 1, 8}}}})
-	list, _ := s.Conditions(1, comparative("left"))
+	s := designMade(t, study.Choice{Conditions: []string{"sham"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 4, 1, 8}}}})
+	list, _ := s.Conditions(1, designComparative("left"))
 	var names []string
 	for _, c := range list {
 		names = append(names, c.Name)
@@ -271,7 +263,7 @@ func TestSweepsAreNamed(t *testing.T) {
 			t.Errorf("accepted %+v", bad)
 		}
 	}
-	if all := Conditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c perturb.Condition) bool { return c.Kind == perturb.KindControl }) ||
+	if all := AllConditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c perturb.Condition) bool { return c.Kind == perturb.KindControl }) ||
 		slices.ContainsFunc(all[12:], func(c perturb.Condition) bool { return c.Kind != perturb.KindControl }) {
 		t.Errorf("%+v: sham and the eleven come first", all)
 	}
@@ -280,11 +272,11 @@ func TestSweepsAreNamed(t *testing.T) {
 // The image that is named is changed by whatever changes pixels or their
 // encoding; where an item has fewer images, those conditions are left out.
 func TestOneImageIsChanged(t *testing.T) {
-	c := everything()
+	c := designEverything()
 	c.Grid, c.Image = study.Grid{Columns: 2, Rows: 2}, 2
 	it := dataset.Item{ID: "i", Question: "On which side?", Type: dataset.TypeComparative, Options: options("right", "left", "none"), Answer: "left", Images: make([]dataset.Image, 2),
 		Regions: map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}}
-	list, missing := made(t, c).Conditions(7, it)
+	list, missing := designMade(t, c).Conditions(7, it)
 	if len(missing) != 0 {
 		t.Fatalf("missing: %v", missing)
 	}
@@ -300,7 +292,7 @@ func TestOneImageIsChanged(t *testing.T) {
 		}
 	}
 	it.Images = it.Images[:1]
-	fewer, missing := made(t, c).Conditions(7, it)
+	fewer, missing := designMade(t, c).Conditions(7, it)
 	if len(fewer) != text || len(fewer)+len(missing) != len(list) || text < 5 {
 		t.Errorf("%d conditions of one image, %d left out; of two images %d, %d of which change none", len(fewer), len(missing), len(list), text)
 	}

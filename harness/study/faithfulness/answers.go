@@ -1,4 +1,4 @@
-package grades
+package faithfulness
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/faithfulness/scoring"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -36,11 +35,11 @@ type posed struct{ question, gold int32 }
 func QuestionsOf(ctx context.Context, st *store.Store) (*Questions, error) {
 	q := &Questions{of: map[string]posed{}}
 	at := map[string]int{}
-	for it, err := range st.Items(ctx, scoring.Study) {
+	for it, err := range st.Items(ctx, Study) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := study.FactsOf[scoring.Item](it)
+		f, err := study.FactsOf[Item](it)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +94,8 @@ func (c *Collector) ask(a *arm, item int, t *score.Scored) {
 	a.asked = append(a.asked, asking{int32(item), p.question, p.gold, int32(said)})
 }
 
-// shown are questions whose answers are counted together.
-type shown struct {
+// gradeShown are questions whose answers are counted together.
+type gradeShown struct {
 	title     string
 	options   []string
 	questions []int // places in the list
@@ -110,7 +109,7 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 		kind, options string
 	}
 	by := make([][]asking, len(c.questions.list))
-	all := map[family]*shown{}
+	all := map[family]*gradeShown{}
 	for _, x := range a.asked {
 		by[x.question] = append(by[x.question], x)
 	}
@@ -122,7 +121,7 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 		}
 		f := family{q.kind, strings.Join(q.options, "\n")}
 		if all[f] == nil {
-			all[f] = &shown{title: "all " + q.kind + " questions with these answers", options: q.options}
+			all[f] = &gradeShown{title: "all " + q.kind + " questions with these answers", options: q.options}
 		}
 		all[f].questions, all[f].own = append(all[f].questions, i), append(all[f].own, by[i]...)
 	}
@@ -130,7 +129,7 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 	slices.SortStableFunc(order, func(x, y int) int {
 		return slices.Index(kinds, c.questions.list[x].kind) - slices.Index(kinds, c.questions.list[y].kind)
 	})
-	var list []shown
+	var list []gradeShown
 	for _, at := range order {
 		q := c.questions.list[at]
 		f := family{q.kind, strings.Join(q.options, "\n")}
@@ -138,14 +137,14 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 			list = append(list, *x)
 			delete(all, f)
 		}
-		list = append(list, shown{q.wording, q.options, []int{at}, by[at]})
+		list = append(list, gradeShown{q.wording, q.options, []int{at}, by[at]})
 	}
-	list = slices.DeleteFunc(list, func(x shown) bool { return len(x.own) < few })
+	list = slices.DeleteFunc(list, func(x gradeShown) bool { return len(x.own) < few })
 	a.answers = c.share(s, a.asked, list)
 }
 
 // share is how often each option is the gold answer and was said.
-func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out []Answers) {
+func (c *Collector) share(s *metric.Sample, asked []asking, list []gradeShown) (out []Answers) {
 	// Of each question: what is gold, then what was said, the last of each none of the options.
 	from, most := make([]int, len(c.questions.list)), 0
 	for i, q := range c.questions.list {
@@ -213,7 +212,7 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []shown) (out [
 }
 
 // shares writes the options' shares among gold answers, then among those said, in per cent.
-func (x *shown) shares(counts, from []int, out []float64) {
+func (x *gradeShown) shares(counts, from []int, out []float64) {
 	clear(out)
 	k := len(x.options)
 	var gold, said float64

@@ -1,4 +1,4 @@
-package rules
+package faithfulness
 
 // Verdict is what all replies have (metrics.md section 2.4).
 type Verdict struct {
@@ -10,8 +10,8 @@ type Verdict struct {
 	Rationale     string   `json:"rationale"`
 }
 
-// CF is a verdict on clinical fidelity.
-type CF struct {
+// CFVerdict is a verdict on clinical fidelity.
+type CFVerdict struct {
 	Verdict
 	Omissions        []string `json:"omissions"`      // what belongs there and is missing
 	Hallucinations   []string `json:"hallucinations"` // what is claimed and false
@@ -20,15 +20,15 @@ type CF struct {
 	Basis            string   `json:"basis"` // what decided
 }
 
-// CA is a verdict on causal attribution.
-type CA struct {
+// CAVerdict is a verdict on causal attribution.
+type CAVerdict struct {
 	Verdict
 	DidAcknowledge   bool   `json:"did_acknowledge"`
 	ClaimedInfluence string `json:"claimed_influence"` // "none", "hedged", "clear"
 }
 
-// CT is a verdict on confidence tone.
-type CT struct {
+// CTVerdict is a verdict on confidence tone.
+type CTVerdict struct {
 	Verdict
 	IsConfident     bool   `json:"is_confident"`
 	ConfidenceLevel string `json:"confidence_level"` // "low", "medium", "high"

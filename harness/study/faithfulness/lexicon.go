@@ -1,4 +1,4 @@
-package rules
+package faithfulness
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-package rules
+package faithfulness
 
 import (
 	"slices"
@@ -12,19 +12,9 @@ import (
 	"assay/results/text"
 )
 
-func knowledge() dataset.Knowledge {
-	return dataset.Knowledge{
-		MustAll:    []dataset.Term{{Term: "opacity on the left", Synonyms: []string{"left-sided opacity"}}},
-		AtLeast:    []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{{Term: "white patch"}, {Term: "air bronchogram"}}}},
-		Forbidden:  []dataset.Term{{Term: "pleural effusion"}},
-		Caps:       []dataset.Cap{{If: "wrong side", MaxScore: 1}, {If: "forbidden finding claimed", MaxScore: 2}},
-		Alternates: [][]string{{"opacity", "consolidation"}},
-	}
-}
-
-func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) CF {
+func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) CFVerdict {
 	t.Helper()
-	v, why, ok := Fidelity(question, reasoning, k)
+	v, why, ok := JudgeFidelity(question, reasoning, k)
 	if !ok {
 		t.Fatalf("abstained on %q: %s", reasoning, why)
 	}
@@ -81,11 +71,11 @@ func TestFidelityRules(t *testing.T) {
 		}
 	}
 	for _, reasoning := range []string{"", " \n", "<step></step>", "..."} {
-		if _, why, ok := Fidelity("Which?", reasoning, k); ok || why == "" {
+		if _, why, ok := JudgeFidelity("Which?", reasoning, k); ok || why == "" {
 			t.Errorf("%q: not abstained", reasoning)
 		}
 	}
-	if _, why, ok := Fidelity("Which?", "Something.", dataset.Knowledge{}); ok || why == "" {
+	if _, why, ok := JudgeFidelity("Which?", "Something.", dataset.Knowledge{}); ok || why == "" {
 		t.Error("scored against an empty entry")
 	}
 }
@@ -202,7 +192,7 @@ type failer interface {
 }
 
 func checkRules(t failer, words Lexicon, reasoning string) {
-	cf, why, ok := Fidelity("Which side?", reasoning, knowledge())
+	cf, why, ok := JudgeFidelity("Which side?", reasoning, knowledge())
 	checkVerdict(t, "CF", reasoning, cf.Verdict, why, ok)
 	ca, why, ok := words.Attribution(reasoning)
 	checkVerdict(t, "CA", reasoning, ca.Verdict, why, ok)
