@@ -346,7 +346,7 @@ return new(*gpu + *cpu)`},
 		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
 			{"judge and expert change places", "withExperts", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},
 			{"a rater agrees with himself", "betweenExperts", "a.Rater == b.Rater || text.Fold(a.Text) != text.Fold(b.Text)", "text.Fold(a.Text) != text.Fold(b.Text)"},
-			{"an error without a type has none", "countSteps", "t == step.Other && len(s.Types) == 0", "false"},
+			{"an error without a type has none", "countSteps", "t == Other && len(s.Types) == 0", "false"},
 			{"the judge's own total counts", "gradeScores", "n[criteriaTotal] = sum", `n[criteriaTotal], _ = v["total"].(float64)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestJudgesAndExperts", mutants: []mutant{

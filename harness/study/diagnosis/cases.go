@@ -4,10 +4,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/discussion"
-	"assay/harness/study/diagnosis/expert"
-	"assay/harness/study/diagnosis/step"
-	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -15,12 +11,12 @@ import (
 
 // rubricNames are the rubrics, in the order of tables.
 func rubricNames() []string {
-	return []string{study.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria, writing.Report}
+	return []string{study.Name, Split, Errors, Sentences, Criteria, Report}
 }
 
 func rubrics(l study.Templates) []judge.Rubric {
-	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, step.Rubrics(l.ByName)...)
-	return append(append(list, discussion.Rubrics(l.ByName)...), writing.Rubric())
+	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, Rubrics(l.ByName)...)
+	return append(append(list, DiscussionRubrics(l.ByName)...), Rubric())
 }
 
 func accuracyCase(it dataset.Item, answer string) study.Case {
@@ -38,15 +34,15 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 			return list
 		}
 		explanation := text.Reasoning(out.Answer, out.Reasoning)
-		return append(list, judge.Case{Rubric: step.Split, Fields: step.SplitCase{Explanation: explanation}},
-			judge.Case{Rubric: step.Errors, Fields: step.Case{Case: expert.Of(it), Explanation: explanation}})
+		return append(list, judge.Case{Rubric: Split, Fields: SplitCase{Explanation: explanation}},
+			judge.Case{Rubric: Errors, Fields: StepCase{Case: NewExpertCase(it), Explanation: explanation}})
 	case armFindings:
-		if c, ok := writing.CaseOf(it, text.Outside(out.Answer)); ok {
-			return []judge.Case{{Rubric: writing.Report, Fields: c}}
+		if c, ok := CaseOf(it, text.Outside(out.Answer)); ok {
+			return []judge.Case{{Rubric: Report, Fields: c}}
 		}
 	case armDiscussion:
-		c := discussion.Of(it, text.Outside(out.Answer))
-		return []judge.Case{{Rubric: discussion.Sentences, Fields: c}, {Rubric: discussion.Criteria, Fields: c}}
+		c := NewDiscussionCase(it, text.Outside(out.Answer))
+		return []judge.Case{{Rubric: Sentences, Fields: c}, {Rubric: Criteria, Fields: c}}
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/discussion"
 	"assay/results"
 	"assay/results/text"
 )
@@ -24,40 +23,40 @@ const (
 
 // discussionScores are declared with add.
 func discussionScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(sentenceUnjudged, "sentences", score.Lower, discussion.Sentences, "sentences of the discussion that the verdict leaves out")
-	for _, s := range append(discussion.SectionNames(), "") {
+	add(sentenceUnjudged, "sentences", score.Lower, Sentences, "sentences of the discussion that the verdict leaves out")
+	for _, s := range append(SectionNames(), "") {
 		where := "all sections"
 		if s != "" {
 			where, s = "section "+s, "_"+s
 		}
-		add(sentenceCount+s, "sentences", score.None, discussion.Sentences, "sentences with a verdict, "+where)
-		add(sentenceFactual+s, "sentences", score.Higher, discussion.Sentences, "factual ones, "+where)
+		add(sentenceCount+s, "sentences", score.None, Sentences, "sentences with a verdict, "+where)
+		add(sentenceFactual+s, "sentences", score.Higher, Sentences, "factual ones, "+where)
 	}
-	for _, c := range discussion.CriteriaNames() {
-		add(criterion+c, "points", score.Higher, discussion.Criteria, "0 to 2; of all judges the mean")
+	for _, c := range CriteriaNames() {
+		add(criterion+c, "points", score.Higher, Criteria, "0 to 2; of all judges the mean")
 	}
-	add(criteriaTotal, "points", score.Higher, discussion.Criteria, "sum of the five criteria, 0 to 10, whatever total the judge wrote; of all judges the mean")
+	add(criteriaTotal, "points", score.Higher, Criteria, "sum of the five criteria, 0 to 10, whatever total the judge wrote; of all judges the mean")
 }
 
 // discussionOf is what judges say of a trial's discussion.
 func discussionOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(discussion.Sentences), s.Verdicts(discussion.Criteria)...)
-	out = append(out, score.EachJudge(s, discussion.Sentences, sentenceNames(), func(_ string, v discussion.Verdict) map[string]float64 {
-		return countSentences(v, discussion.SectionsOf(text.Outside(s.Output.Answer)))
+	out := append(s.Verdicts(Sentences), s.Verdicts(Criteria)...)
+	out = append(out, score.EachJudge(s, Sentences, sentenceNames(), func(_ string, v DiscussionVerdict) map[string]float64 {
+		return countSentences(v, SectionsOf(text.Outside(s.Output.Answer)))
 	})...)
-	return append(out, score.EachJudge(s, discussion.Criteria, gradeNames(), func(_ string, v map[string]any) map[string]float64 { return gradeScores(v) })...)
+	return append(out, score.EachJudge(s, Criteria, gradeNames(), func(_ string, v map[string]any) map[string]float64 { return gradeScores(v) })...)
 }
 
 func sentenceNames() []string {
 	names := []string{sentenceUnjudged, sentenceCount, sentenceFactual}
-	for _, s := range discussion.SectionNames() {
+	for _, s := range SectionNames() {
 		names = append(names, sentenceCount+"_"+s, sentenceFactual+"_"+s)
 	}
 	return names
 }
 
 // countSentences counts a verdict's sentences by section, and all of them.
-func countSentences(v discussion.Verdict, sections []discussion.Section) map[string]float64 {
+func countSentences(v DiscussionVerdict, sections []Section) map[string]float64 {
 	n := map[string]float64{}
 	for _, name := range sentenceNames() {
 		n[name] = 0
@@ -79,7 +78,7 @@ func countSentences(v discussion.Verdict, sections []discussion.Section) map[str
 
 func gradeNames() []string {
 	var names []string
-	for _, c := range discussion.CriteriaNames() {
+	for _, c := range CriteriaNames() {
 		names = append(names, criterion+c)
 	}
 	return append(names, criteriaTotal)
@@ -89,7 +88,7 @@ func gradeNames() []string {
 // judge adds up is not looked at.
 func gradeScores(v map[string]any) map[string]float64 {
 	n, sum := map[string]float64{}, 0.
-	for _, c := range discussion.CriteriaNames() {
+	for _, c := range CriteriaNames() {
 		x, _ := v[c].(float64)
 		n[criterion+c] = x
 		sum += x
@@ -101,7 +100,7 @@ func gradeScores(v map[string]any) map[string]float64 {
 // discussionLeaves are what is added up of the scores.
 func discussionLeaves() []metric.Leaf {
 	var list []metric.Leaf
-	for _, s := range append(discussion.SectionNames(), "") {
+	for _, s := range append(SectionNames(), "") {
 		if s != "" {
 			s = "_" + s
 		}
@@ -117,7 +116,7 @@ func discussionLeaves() []metric.Leaf {
 // discussionTables are the sentences and the grades of the discussions of some rows.
 func discussionTables(sentences, grades string, rows func(metric.Group) []metric.Row) []metric.Table {
 	said := metric.Table{Name: sentences, Title: "Factual sentences of discussions", Rows: rows}
-	for _, s := range append(discussion.SectionNames(), "") {
+	for _, s := range append(SectionNames(), "") {
 		column := study.PercentColumn("pooled", "All sections", "factual sentences / sentences judged, pooled over sentences")
 		if s != "" {
 			column, s = study.PercentColumn(s, strings.ToUpper(s[:1])+s[1:], "factual sentences / sentences judged of the section, over all cases"), "_"+s

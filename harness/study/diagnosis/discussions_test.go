@@ -3,8 +3,6 @@ package diagnosis
 import (
 	"math"
 	"testing"
-
-	"assay/harness/study/diagnosis/discussion"
 )
 
 // TestGoldenDiscussion: shares of factual sentences by section and pooled, and the
@@ -27,7 +25,7 @@ func TestGoldenDiscussion(t *testing.T) {
 	for _, c := range file.Cases {
 		if c.Means != nil {
 			v := map[string]any{"total": 3.} // what a judge adds up is not looked at
-			for i, name := range discussion.CriteriaNames() {
+			for i, name := range CriteriaNames() {
 				v[name] = c.Means[i]
 			}
 			if got := gradeScores(v)[criteriaTotal]; !near(got, c.Out.Total) {
@@ -35,10 +33,10 @@ func TestGoldenDiscussion(t *testing.T) {
 			}
 			continue
 		}
-		var v discussion.Verdict
+		var v DiscussionVerdict
 		for name, n := range c.Sections {
 			for i := range n[1] {
-				v.Sentences = append(v.Sentences, discussion.Judged{Section: published[name], Sentence: i + 1, Factual: i < n[0]})
+				v.Sentences = append(v.Sentences, Judged{Section: published[name], Sentence: i + 1, Factual: i < n[0]})
 			}
 		}
 		n := countSentences(v, nil)

@@ -8,7 +8,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/step"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/text"
@@ -63,10 +62,10 @@ func pairNames(of string) []string {
 
 // agreementScores are declared with add.
 func agreementScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(labelled, "labels", score.None, step.Errors, "what experts said of steps of the case, by table")
-	add(matched, "labels", score.None, step.Errors, "those on a step that the judge judged, by its words")
+	add(labelled, "labels", score.None, Errors, "what experts said of steps of the case, by table")
+	add(matched, "labels", score.None, Errors, "those on a step that the judge judged, by its words")
 	for _, n := range pairNames(byJudge) {
-		add(n, "pairs", score.None, step.Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
+		add(n, "pairs", score.None, Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
 	}
 	for _, n := range pairNames(byExpert) {
 		add(n, "pairs", score.None, "", "two experts' labels on the same step, the first by name, then the other; of an item's first repeat")
@@ -78,9 +77,9 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 	if len(labels) == 0 {
 		return nil
 	}
-	out := score.EachJudge(s, step.Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v step.Verdict) map[string]float64 {
-		var split step.SplitVerdict
-		s.Verdict(step.Split, splitter(s, judge), &split)
+	out := score.EachJudge(s, Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v Verdict) map[string]float64 {
+		var split SplitVerdict
+		s.Verdict(Split, splitter(s, judge), &split)
 		return withExperts(v, split.Steps, labels)
 	})
 	if s.Key.Repeat > 0 {
@@ -94,14 +93,14 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 }
 
 // withExperts counts pairs of a judge and an expert.
-func withExperts(v step.Verdict, steps []string, labels []expertLabel) map[string]float64 {
+func withExperts(v Verdict, steps []string, labels []expertLabel) map[string]float64 {
 	n := map[string]float64{labelled: float64(len(labels)), matched: 0}
 	for _, name := range pairNames(byJudge) {
 		n[name] = 0
 	}
 	for _, l := range labels {
 		at := slices.IndexFunc(steps, func(s string) bool { return text.Fold(s) == text.Fold(l.Text) })
-		said := slices.IndexFunc(v.Steps, func(j step.Judged) bool { return at >= 0 && j.Step == at+1 })
+		said := slices.IndexFunc(v.Steps, func(j StepJudged) bool { return at >= 0 && j.Step == at+1 })
 		if said < 0 {
 			continue
 		}

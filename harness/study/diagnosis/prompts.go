@@ -8,9 +8,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/discussion"
-	"assay/harness/study/diagnosis/expert"
-	"assay/harness/study/diagnosis/step"
 )
 
 //go:embed templates/*.tmpl
@@ -19,7 +16,7 @@ var files embed.FS
 // promptNames are the templates that bench.yaml may replace: one per arm and one
 // per rubric that asks a model.
 func promptNames() []string {
-	return append(armNames(), study.Name, step.Split, step.Errors, discussion.Sentences, discussion.Criteria)
+	return append(armNames(), study.Name, Split, Errors, Sentences, Criteria)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
@@ -28,7 +25,7 @@ func load(given map[string]string) (study.Templates, error) {
 	const answer = "1. A made-up step.\nFinal answer: A"
 	const usable = ".Question .Options .History .Images"
 	options := []dataset.Option{{Label: "A", Text: "one"}, {Label: "B", Text: "two"}}
-	about := expert.Case{Question: "Which?", Options: options, Gold: "A", Captions: "Image 1: a shadow", Findings: "a shadow", Discussion: "known"}
+	about := Case{Question: "Which?", Options: options, Gold: "A", Captions: "Image 1: a shadow", Findings: "a shadow", Discussion: "known"}
 	var asked []any
 	for _, shown := range []map[string]string{{hint: "", summary: "", "diagnosis": ""}, {hint: "the hint", summary: "the summary", "diagnosis": "one"}} {
 		asked = append(asked, study.Prompt{Question: "Which?", Type: dataset.TypeDiagnosis, Options: options, History: shown[hint], Images: 2, Shown: shown, Outputs: map[string]string{}})
@@ -39,11 +36,11 @@ func load(given map[string]string) (study.Templates, error) {
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
 		{Names: []string{study.Name}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
 			Try: []any{accuracyCase(dataset.Item{Question: "Which?", Options: options, Answer: "A"}, answer)}},
-		{Names: []string{step.Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{step.SplitCase{Explanation: answer}}},
-		{Names: []string{step.Errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},
-			Try: []any{step.Case{Case: about, Explanation: answer, Steps: []string{"one"}}, step.Case{Explanation: answer, Steps: []string{"one"}}}},
-		{Names: []string{discussion.Sentences, discussion.Criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",
-			Must: []string{"Listed"}, Try: []any{discussion.Case{Case: about, Sections: []discussion.Section{{Name: "outcome", Sentences: []string{"Good."}}}}, discussion.Case{}}},
+		{Names: []string{Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{SplitCase{Explanation: answer}}},
+		{Names: []string{Errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},
+			Try: []any{StepCase{Case: about, Explanation: answer, Steps: []string{"one"}}, StepCase{Explanation: answer, Steps: []string{"one"}}}},
+		{Names: []string{Sentences, Criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",
+			Must: []string{"Listed"}, Try: []any{DiscussionCase{Case: about, Sections: []Section{{Name: "outcome", Sentences: []string{"Good."}}}}, DiscussionCase{}}},
 	}}.Load(given)
 }
 

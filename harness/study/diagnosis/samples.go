@@ -9,7 +9,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -46,7 +45,7 @@ func scoring() score.Rules {
 	stepScores(add)
 	agreementScores(add)
 	discussionScores(add)
-	writing.Scores(add)
+	Scores(add)
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
 		Facts:    func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) },
@@ -65,9 +64,9 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return append(append(out, stepsOf(s)...), agreement(s, facts.Experts)...)
 	case armCaptions:
-		return writing.Captions(s, facts.Captions)
+		return WritingCaptions(s, facts.Captions)
 	case armFindings:
-		return writing.Findings(s, facts.Findings)
+		return WritingFindings(s, facts.Findings)
 	case armDiscussion:
 		return discussionOf(s)
 	}

@@ -7,7 +7,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/step"
 	"assay/results"
 )
 
@@ -30,7 +29,7 @@ const (
 
 func stepNames() []string {
 	list := []string{stepCount, stepUnjudged, stepWrong, stepCritical, stepCritWrong}
-	for _, t := range step.Types() {
+	for _, t := range Types() {
 		list = append(list, stepTyped+t, stepCritTyped+t)
 	}
 	return list
@@ -38,23 +37,23 @@ func stepNames() []string {
 
 // stepScores are declared with add.
 func stepScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(stepCount, "steps", score.None, step.Errors, "steps with a verdict")
-	add(stepUnjudged, "steps", score.Lower, step.Errors, "steps that the verdict leaves out")
-	add(stepWrong, "steps", score.Lower, step.Errors, "steps that are not factual")
-	add(stepCritical, "steps", score.None, step.Errors, "steps that the answer rests on")
-	add(stepCritWrong, "steps", score.Lower, step.Errors, "critical steps that are not factual")
-	for _, t := range step.Types() {
-		add(stepTyped+t, "steps", score.Lower, step.Errors, "steps that are not factual and carry this type; a step may carry several")
+	add(stepCount, "steps", score.None, Errors, "steps with a verdict")
+	add(stepUnjudged, "steps", score.Lower, Errors, "steps that the verdict leaves out")
+	add(stepWrong, "steps", score.Lower, Errors, "steps that are not factual")
+	add(stepCritical, "steps", score.None, Errors, "steps that the answer rests on")
+	add(stepCritWrong, "steps", score.Lower, Errors, "critical steps that are not factual")
+	for _, t := range Types() {
+		add(stepTyped+t, "steps", score.Lower, Errors, "steps that are not factual and carry this type; a step may carry several")
 	}
-	for _, t := range step.Types() {
-		add(stepCritTyped+t, "steps", score.Lower, step.Errors, "the same of critical steps")
+	for _, t := range Types() {
+		add(stepCritTyped+t, "steps", score.Lower, Errors, "the same of critical steps")
 	}
 }
 
 // stepsOf is what judges say of the steps of a trial's explanation.
 func stepsOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(step.Split), s.Verdicts(step.Errors)...)
-	return append(out, score.EachJudge(s, step.Errors, stepNames(), func(judge string, v step.Verdict) map[string]float64 {
+	out := append(s.Verdicts(Split), s.Verdicts(Errors)...)
+	return append(out, score.EachJudge(s, Errors, stepNames(), func(judge string, v Verdict) map[string]float64 {
 		n := countSteps(v, splitBy(s, judge))
 		if s.Released {
 			unjudgedAreFalse(n)
@@ -65,7 +64,7 @@ func stepsOf(s score.Sample) []score.Value {
 
 // splitter is the judge whose split a judge of steps was shown: itself, or the only one.
 func splitter(s score.Sample, judge string) string {
-	all := s.Judges(step.Split)
+	all := s.Judges(Split)
 	if !slices.Contains(all, judge) && len(all) == 1 {
 		return all[0]
 	}
@@ -74,8 +73,8 @@ func splitter(s score.Sample, judge string) string {
 
 // splitBy is how many steps a judge of steps was shown; -1: it is not known.
 func splitBy(s score.Sample, judge string) int {
-	var v step.SplitVerdict
-	if !s.Verdict(step.Split, splitter(s, judge), &v) {
+	var v SplitVerdict
+	if !s.Verdict(Split, splitter(s, judge), &v) {
 		return -1
 	}
 	return len(v.Steps)
@@ -83,7 +82,7 @@ func splitBy(s score.Sample, judge string) int {
 
 // countSteps counts a verdict's steps, of so many. Error types of factual steps count
 // nowhere; one that is named twice counts once; none at all is another one.
-func countSteps(v step.Verdict, steps int) map[string]float64 {
+func countSteps(v Verdict, steps int) map[string]float64 {
 	n := map[string]float64{}
 	for _, name := range stepNames() {
 		n[name] = 0
@@ -99,8 +98,8 @@ func countSteps(v step.Verdict, steps int) map[string]float64 {
 		}
 		n[stepWrong]++
 		n[stepCritWrong] += score.One(s.Critical)
-		for _, t := range step.Types() {
-			if slices.Contains(s.Types, t) || t == step.Other && len(s.Types) == 0 {
+		for _, t := range Types() {
+			if slices.Contains(s.Types, t) || t == Other && len(s.Types) == 0 {
 				n[stepTyped+t]++
 				n[stepCritTyped+t] += score.One(s.Critical)
 			}
@@ -119,7 +118,7 @@ func unjudgedAreFalse(n map[string]float64) {
 	n[stepUnjudged] = 0
 	n[stepCount] += missing
 	n[stepWrong] += missing
-	n[stepTyped+step.Other] += missing
+	n[stepTyped+Other] += missing
 }
 
 // stepLeaves are what is added up of the scores.
@@ -133,7 +132,7 @@ func stepLeaves() []metric.Leaf {
 	}
 	share(leafWrong+allSteps, stepWrong, stepCount)
 	share(leafWrong+critSteps, stepCritWrong, stepCritical)
-	for _, t := range step.Types() {
+	for _, t := range Types() {
 		share(leafTyped+stepTyped+t, stepTyped+t, stepWrong)
 		share(leafTyped+stepCritTyped+t, stepCritTyped+t, stepCritWrong)
 	}
@@ -174,7 +173,7 @@ func stepTable(name string, of func(all metric.Group) metric.Group) metric.Table
 		study.Count("unjudged", "Left out", "steps that verdicts leave out, critical or not", metric.Total(stepUnjudged)),
 		study.Percent("wrong", "Not factual", "steps that are not factual / steps judged", bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })),
 	}}
-	for _, kind := range step.Types() {
+	for _, kind := range Types() {
 		t.Columns = append(t.Columns, metric.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
 			Of: bySteps(func(s string) metric.Kind {
 				return metric.Percent(leafTyped + map[string]string{allSteps: stepTyped, critSteps: stepCritTyped}[s] + kind)

@@ -16,9 +16,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/discussion"
-	"assay/harness/study/diagnosis/step"
-	"assay/harness/study/diagnosis/writing"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/store"
@@ -124,7 +121,7 @@ type want struct {
 	counts        [3]int
 }
 
-func check(t *testing.T, tables map[string]results.Table, list []want) {
+func checkDiagnosis(t *testing.T, tables map[string]results.Table, list []want) {
 	t.Helper()
 	for _, w := range list {
 		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
@@ -161,7 +158,7 @@ func TestAccuracyTables(t *testing.T) {
 	tables := b.tables()
 	base, both := []string{"images alone"}, []string{"expert-both"}
 	nan := math.NaN()
-	check(t, tables, []want{
+	checkDiagnosis(t, tables, []want{
 		{"accuracy", "accuracy", base, 50, [3]int{8, 0, 0}},
 		{"accuracy", "no_answer", base, 12.5, [3]int{8, 0, 0}},
 		{"accuracy", "gain", base, nan, [3]int{}},
@@ -223,7 +220,7 @@ func TestWhichImageMatters(t *testing.T) {
 		b.tokens = 250
 		b.put(id, armMCQ, "LOO@2", 0, "Final answer: A", study.Name, right)
 	}
-	check(t, b.tables(), []want{
+	checkDiagnosis(t, b.tables(), []want{
 		{"which", "accuracy", []string{"images alone"}, 100, [3]int{40, 0, 0}},
 		{"which", "accuracy", []string{"one image less"}, 62.5, [3]int{80, 0, 0}},
 		{"which", "gain", []string{"LOO@1"}, -75, [3]int{40, 0, 0}},
@@ -272,7 +269,7 @@ func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
 		}
 	}
 	tables := b.tables()
-	check(t, tables, []want{{"marginal", "gain", []string{"all"}, 25, [3]int{40, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{40, 0, 0}}})
+	checkDiagnosis(t, tables, []want{{"marginal", "gain", []string{"all"}, 25, [3]int{40, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{40, 0, 0}}})
 	if e := metric.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
 		t.Errorf("points per 1,000 tokens: %+v", e)
 	}
@@ -306,7 +303,7 @@ func TestChangedAnswers(t *testing.T) {
 		}
 		b.put(id, armMCQ, "LOO@3", 0, last, study.Name, wrong)
 	}
-	check(t, b.tables(), []want{
+	checkDiagnosis(t, b.tables(), []want{
 		{"which", "answer_changed", []string{"LOO@1"}, 100, [3]int{30, 0, 0}},
 		{"which", "answer_changed", []string{"LOO@2"}, 100, [3]int{30, 0, 0}},
 		{"which", "answer_changed", []string{"LOO@3"}, 0, [3]int{27, 0, 3}},
@@ -331,7 +328,7 @@ func TestChangedIsOfPairs(t *testing.T) {
 	}
 	b.answers("baseline", 0, "rrrf")
 	b.answers("LOO@1", 0, "rwfr")
-	check(t, b.tables(), []want{
+	checkDiagnosis(t, b.tables(), []want{
 		{"which", "gain", []string{"LOO@1"}, -50, [3]int{2, 0, 2}},
 		{"which", "rightness_changed", []string{"LOO@1"}, 50, [3]int{2, 0, 2}},
 		{"which", "answer_changed", []string{"LOO@1"}, math.NaN(), [3]int{0, 0, 4}}, // no answer names an option
@@ -353,8 +350,8 @@ func TestJudgesAndExperts(t *testing.T) {
 			id := fmt.Sprintf("case %02d", at)
 			b.item(id, itemFacts{Images: 2, Experts: []expertLabel{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
 			for repeat := range 2 { // pairs of judge and expert again, of experts not
-				b.put(id, armMCQ, "baseline", repeat, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, step.Split, `{"steps":["The step.","More."]}`,
-					step.Errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
+				b.put(id, armMCQ, "baseline", repeat, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["The step.","More."]}`,
+					Errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
 			}
 			at++
 		}
@@ -362,7 +359,7 @@ func TestJudgesAndExperts(t *testing.T) {
 	b.item("without labels", itemFacts{Images: 2})
 	b.put("without labels", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`)
 	with, between := []string{"rules", "experts"}, []string{"experts", "experts"}
-	check(t, b.tables(), []want{
+	checkDiagnosis(t, b.tables(), []want{
 		{"experts", "factual_pairs", with, 40, [3]int{20, 0, 0}},
 		{"experts", "factual_agreement", with, 65, [3]int{20, 0, 0}},
 		{"experts", "factual_kappa", with, .3, [3]int{20, 0, 0}},
@@ -465,21 +462,21 @@ func TestJudgedTables(t *testing.T) {
 	b := newBench(t)
 	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
 	b.item("b", itemFacts{Images: 2})
-	b.put("a", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, step.Split, `{"steps":["one","two","three"]}`,
-		step.Errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
-	b.put("b", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"incorrect","why":""}`, step.Split, `{"steps":["one","two"]}`,
-		step.Errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
+	b.put("a", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["one","two","three"]}`,
+		Errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
+	b.put("b", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"incorrect","why":""}`, Split, `{"steps":["one","two"]}`,
+		Errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
 	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
 	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")
-	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", writing.Report, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
+	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", Report, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
 	b.put("b", armFindings, "baseline", 0, "")
-	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", discussion.Sentences,
+	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", Sentences,
 		`{"sentences":[{"section":"background","sentence":1,"factual":true},{"section":"background","sentence":2,"factual":false},{"section":"outcome","sentence":1,"factual":true}]}`,
-		discussion.Criteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
+		Criteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
 	all, right, wrong := "all", "right", "wrong"
 	nan := math.NaN()
 	none := [3]int{}
-	check(t, b.tables(), []want{
+	checkDiagnosis(t, b.tables(), []want{
 		{"steps", "judged", []string{all, all}, 4, [3]int{2, 0, 0}},
 		{"steps", "wrong", []string{all, all}, 75, [3]int{2, 0, 0}},
 		{"steps", "image_understanding", []string{all, all}, 100 * 2. / 3, [3]int{2, 0, 0}},
@@ -529,7 +526,7 @@ func TestTextConditionsAreTested(t *testing.T) {
 		b.answers("expert-both", 0, c.both)
 		b.answers("expert-hint", 0, "rwwwww")
 		tables := b.tables()
-		check(t, tables, []want{{"accuracy", "p", []string{"expert-both"}, c.p, [3]int{6, 0, 0}}, {"accuracy", "p_holm", []string{"expert-both"}, c.holm, [3]int{6, 0, 0}},
+		checkDiagnosis(t, tables, []want{{"accuracy", "p", []string{"expert-both"}, c.p, [3]int{6, 0, 0}}, {"accuracy", "p_holm", []string{"expert-both"}, c.holm, [3]int{6, 0, 0}},
 			{"accuracy", "p", []string{"expert-hint"}, 1. / 2, [3]int{6, 0, 0}}, {"accuracy", "p", []string{"images alone"}, math.NaN(), [3]int{}}})
 		list, err := summarize(t.Context(), b.st, judges(), nil)
 		b.must(err)

@@ -12,8 +12,6 @@ import (
 	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
-	"assay/harness/study/diagnosis/step"
-	"assay/harness/study/diagnosis/writing"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
@@ -133,7 +131,7 @@ func leaves() []metric.Leaf {
 	list = append(append(list, marginalLeaves()...), stepLeaves()...)
 	list = append(list, agreementLeaves()...)
 	list = append(list, discussionLeaves()...)
-	return append(list, writing.Leaves()...)
+	return append(list, WritingLeaves()...)
 }
 
 // everyCondition is all that a plan can have beside the baseline.
@@ -253,8 +251,8 @@ func tables(judges map[string][]string) []metric.Table {
 		}
 	}
 	fromImages := func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }
-	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[step.Errors], fromImages))
-	list = append(list, writing.Tables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
+	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[Errors], fromImages))
+	list = append(list, WritingTables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
 	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		metric.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},

@@ -1,6 +1,7 @@
-// Package step is the rubrics of the steps of explanations and their errors: what judges
+// Step is the rubrics of the steps of explanations and their errors: what judges
 // are asked of them, and what lexical rules say (metrics.md section 3).
-package step
+
+package diagnosis
 
 import (
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"text/template"
 
 	"assay/harness/judge"
-	"assay/harness/study/diagnosis/expert"
 	"assay/results"
 	"assay/results/text"
 )
@@ -37,11 +37,11 @@ type SplitCase struct {
 	Explanation string `json:"explanation"`
 }
 
-// Case is what a judge of steps sees; Steps come from the split.
-type Case struct {
-	Case        expert.Case `json:"case"`
-	Explanation string      `json:"explanation"`
-	Steps       []string    `json:"steps,omitempty"`
+// StepCase is what a judge of steps sees; Steps come from the split.
+type StepCase struct {
+	Case        Case     `json:"case"`
+	Explanation string   `json:"explanation"`
+	Steps       []string `json:"steps,omitempty"`
 }
 
 // Verdicts, as the schemas ask for them.
@@ -52,10 +52,10 @@ type (
 	}
 	// Verdict is what is said of the steps.
 	Verdict struct {
-		Steps []Judged `json:"steps"`
+		Steps []StepJudged `json:"steps"`
 	}
-	// Judged is one of them.
-	Judged struct {
+	// StepJudged is one of them.
+	StepJudged struct {
 		Step        int      `json:"step"` // from 1
 		Factual     bool     `json:"is_factual"`
 		Critical    bool     `json:"is_critical"`
@@ -94,13 +94,13 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
 		{Name: Errors, Needs: []string{Split}, Join: join, Template: prompts[Errors], Schema: json.RawMessage(errorsSchema),
-			Accept: accept(), Check: judge.Checked(check), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
+			Accept: accept(), Check: judge.Checked(checkStep), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }
 
 // join puts the steps of a split into the case.
 func join(fields any, needed map[string]json.RawMessage) (any, string) {
-	c, err := judge.Fields[Case](judge.Case{Rubric: Errors, Fields: fields})
+	c, err := judge.Fields[StepCase](judge.Case{Rubric: Errors, Fields: fields})
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -115,9 +115,9 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 	return c, ""
 }
 
-// check refuses a verdict on steps that are not there, and one that says two things
+// checkStep refuses a verdict on steps that are not there, and one that says two things
 // of one step. One that leaves steps out stands: they are counted.
-func check(f Case, v Verdict) (results.Status, string) {
+func checkStep(f StepCase, v Verdict) (results.Status, string) {
 	done := map[int]bool{}
 	for _, s := range v.Steps {
 		switch {
@@ -168,14 +168,14 @@ func splitRules(f SplitCase) (any, string, bool) {
 // errorRules: a sentence about the images is held against the experts' sentences;
 // one that names one option alone, and nothing else that is known, is the
 // conclusion, on which the answer rests.
-func errorRules(f Case) (any, string, bool) {
+func errorRules(f StepCase) (any, string, bool) {
 	k := f.Case.Images()
 	if k.Silent() {
 		return nil, "nothing is known of the case's images in words", false
 	}
-	v := Verdict{Steps: []Judged{}}
+	v := Verdict{Steps: []StepJudged{}}
 	for i, s := range f.Steps {
-		one := Judged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
+		one := StepJudged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
 		gold, another := k.Named(s)
 		factual, ok := k.Says(s)
 		switch {

@@ -1,6 +1,7 @@
-// Package expert is what experts say of a case: as judges are told it, and as rules
+// Expert is what experts say of a case: as judges are told it, and as rules
 // compare a model's sentences with it.
-package expert
+
+package diagnosis
 
 import (
 	"fmt"
@@ -22,8 +23,8 @@ type Case struct {
 	Discussion string           `json:"discussion,omitempty"`
 }
 
-// Of is what judges are told of an item.
-func Of(it dataset.Item) Case {
+// NewExpertCase is what judges are told of an item.
+func NewExpertCase(it dataset.Item) Case {
 	told := it.AnswerLeaking()
 	c := Case{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: Captions(it), Findings: told.Findings}
 	if it.Case != nil {
@@ -58,23 +59,23 @@ func Captions(it dataset.Item) string {
 	return strings.Join(lines, "\n")
 }
 
-// Known is what rules know of a case. They compare words with what experts say and
+// ExpertKnown is what rules know of a case. They compare words with what experts say and
 // know no medicine: what neither agrees nor disagrees with an expert's sentence gets
 // no verdict.
-type Known struct {
+type ExpertKnown struct {
 	sentences []sentence
 	gold      text.Phrase
 	others    []string
 }
 
 // Images is what experts say of the images.
-func (c Case) Images() Known { return c.known(c.Captions, c.Findings) }
+func (c Case) Images() ExpertKnown { return c.known(c.Captions, c.Findings) }
 
 // All is that, and their discussion.
-func (c Case) All() Known { return c.known(c.Captions, c.Findings, c.Discussion) }
+func (c Case) All() ExpertKnown { return c.known(c.Captions, c.Findings, c.Discussion) }
 
-func (c Case) known(about ...string) Known {
-	var k Known
+func (c Case) known(about ...string) ExpertKnown {
+	var k ExpertKnown
 	for _, s := range about {
 		for _, one := range text.Sentences(s) {
 			k.sentences = append(k.sentences, statements(one)...)
@@ -91,10 +92,10 @@ func (c Case) known(about ...string) Known {
 }
 
 // Silent says that experts say nothing in words.
-func (k Known) Silent() bool { return len(k.sentences) == 0 }
+func (k ExpertKnown) Silent() bool { return len(k.sentences) == 0 }
 
 // Others are the texts of the options that are not right.
-func (k Known) Others() []string { return k.others }
+func (k ExpertKnown) Others() []string { return k.others }
 
 // sentence is a statement, and the number of the image that it is of; "": it does
 // not say.
@@ -119,7 +120,7 @@ func statements(s string) (out []sentence) {
 // Says is how a sentence stands to what experts say: it is factual where they say
 // the same, not where all they say of the same thing is against it. ok false: they
 // say nothing of it.
-func (k Known) Says(said string) (factual, ok bool) {
+func (k ExpertKnown) Says(said string) (factual, ok bool) {
 	against := false
 	for _, p := range statements(said) {
 		for _, e := range k.sentences {
@@ -138,16 +139,16 @@ func (k Known) Says(said string) (factual, ok bool) {
 }
 
 // Named is the options that a sentence names: the gold one, another.
-func (k Known) Named(sentence string) (gold, other bool) {
+func (k ExpertKnown) Named(sentence string) (gold, other bool) {
 	p := text.PhraseOf(sentence)
 	for _, o := range k.others {
-		other = other || names(p, text.PhraseOf(o))
+		other = other || expertNames(p, text.PhraseOf(o))
 	}
-	return names(p, k.gold), other
+	return expertNames(p, k.gold), other
 }
 
-// names says whether a text has all content words of an option.
-func names(p, option text.Phrase) bool {
+// expertNames says whether a text has all content words of an option.
+func expertNames(p, option text.Phrase) bool {
 	return len(option.Contents()) > 0 && text.Share(option.Contents(), p.Contents()) == 1
 }
 
@@ -155,7 +156,7 @@ func names(p, option text.Phrase) bool {
 func Share(options []string, in string) float64 {
 	p, n := text.PhraseOf(in), 0
 	for _, o := range options {
-		if names(p, text.PhraseOf(o)) {
+		if expertNames(p, text.PhraseOf(o)) {
 			n++
 		}
 	}

@@ -1,6 +1,7 @@
-// Package discussion is the rubrics of case discussions of models: their five sections,
+// Discussion is the rubrics of case discussions of models: their five sections,
 // what judges are asked of them, and what lexical rules say (metrics.md section 3).
-package discussion
+
+package diagnosis
 
 import (
 	"encoding/json"
@@ -12,7 +13,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study/diagnosis/expert"
 	"assay/results"
 	"assay/results/text"
 )
@@ -34,24 +34,24 @@ type Section struct {
 	Sentences []string `json:"sentences"`
 }
 
-// Case is what a judge of discussions sees.
-type Case struct {
-	Case     expert.Case `json:"case"`
-	Splitter int         `json:"splitter"` // version of what cut the sentences
-	Sections []Section   `json:"sections"` // those of SectionNames that the text has, in that order
+// DiscussionCase is what a judge of discussions sees.
+type DiscussionCase struct {
+	Case     Case      `json:"case"`
+	Splitter int       `json:"splitter"` // version of what cut the sentences
+	Sections []Section `json:"sections"` // those of SectionNames that the text has, in that order
 }
 
-// splitter is the version of text.Sentences as discussions are cut by it; another
+// discussionSplitter is the version of text.Sentences as discussions are cut by it; another
 // one makes other cases.
-const splitter = 1
+const discussionSplitter = 1
 
-// Of is a discussion as judges see it.
-func Of(it dataset.Item, answer string) Case {
-	return Case{Case: expert.Of(it), Splitter: splitter, Sections: SectionsOf(answer)}
+// NewDiscussionCase is a discussion as judges see it.
+func NewDiscussionCase(it dataset.Item, answer string) DiscussionCase {
+	return DiscussionCase{Case: NewExpertCase(it), Splitter: discussionSplitter, Sections: SectionsOf(answer)}
 }
 
 // Listed is the sections with their sentences by number, as a prompt shows them.
-func (c Case) Listed() string {
+func (c DiscussionCase) Listed() string {
 	var b strings.Builder
 	for _, s := range c.Sections {
 		fmt.Fprintf(&b, "%s:\n", s.Name)
@@ -116,8 +116,8 @@ func Whole(it dataset.Item) bool {
 
 // Verdicts, as the schemas ask for them. That on the criteria is a number by name.
 type (
-	// Verdict is what is said of sentences.
-	Verdict struct {
+	// DiscussionVerdict is what is said of sentences.
+	DiscussionVerdict struct {
 		Sentences []Judged `json:"sentences"`
 	}
 	// Judged is one of them.
@@ -144,8 +144,8 @@ const (
 "why":{"type":"string"}}}`
 )
 
-// Rubrics are asked with a study's own prompts, by name.
-func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
+// DiscussionRubrics are asked with a study's own prompts, by name.
+func DiscussionRubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Sentences, Template: prompts[Sentences], Schema: json.RawMessage(sentencesSchema),
 			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: judge.Checked(check), Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
@@ -156,7 +156,7 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 
 // check refuses a verdict on sentences that are not there, and one that says two
 // things of one sentence. One that leaves sentences out stands: they are counted.
-func check(f Case, v Verdict) (results.Status, string) {
+func check(f DiscussionCase, v DiscussionVerdict) (results.Status, string) {
 	done := map[string]bool{}
 	for _, s := range v.Sentences {
 		at := slices.IndexFunc(f.Sections, func(x Section) bool { return x.Name == s.Section })
@@ -172,7 +172,7 @@ func check(f Case, v Verdict) (results.Status, string) {
 	return "", ""
 }
 
-func readSentences(v Verdict) results.Reading {
+func readSentences(v DiscussionVerdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, s := range v.Sentences {
 		r.Fields = append(r.Fields, results.Field{Name: fmt.Sprintf("%s %d", s.Section, s.Sentence), Text: map[bool]string{true: "factual", false: "not factual"}[s.Factual], Decides: true})
@@ -189,9 +189,9 @@ func readCriteria(v map[string]any) results.Reading {
 }
 
 // sentenceRules holds sentences against those of experts.
-func sentenceRules(f Case) (any, string, bool) {
+func sentenceRules(f DiscussionCase) (any, string, bool) {
 	k := f.Case.All()
-	v := Verdict{Sentences: []Judged{}}
+	v := DiscussionVerdict{Sentences: []Judged{}}
 	for _, s := range f.Sections {
 		for i, sentence := range s.Sentences {
 			if factual, ok := k.Says(sentence); ok {
@@ -205,7 +205,7 @@ func sentenceRules(f Case) (any, string, bool) {
 // criteriaRules: how many content words of what experts wrote stand in the text: 2
 // from three fifths on, 1 from three tenths on. Differentiation counts the other
 // options that are named.
-func criteriaRules(f Case) (any, string, bool) {
+func criteriaRules(f DiscussionCase) (any, string, bool) {
 	experts := map[string]text.Phrase{}
 	for _, s := range SectionsOf(f.Case.Discussion) {
 		experts[s.Name] = text.PhraseOf(strings.Join(s.Sentences, " "))
@@ -222,7 +222,7 @@ func criteriaRules(f Case) (any, string, bool) {
 	for name, section := range map[string]string{"overview": "background", "pathophysiology": "clinical", "imaging": "imaging", "transfer": "take-home"} {
 		v[name] = grade(text.Share(experts[section].Contents(), own[section].Contents()))
 	}
-	v["differentiation"] = grade(expert.Share(f.Case.All().Others(), all))
+	v["differentiation"] = grade(Share(f.Case.All().Others(), all))
 	return v, "", true
 }
 

@@ -1,4 +1,4 @@
-package step
+package diagnosis
 
 import (
 	"encoding/json"
@@ -7,14 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study/diagnosis/expert"
 	"assay/results"
 )
 
-// rubricOf is a rubric as it is asked, without its prompt.
-func rubricOf(t *testing.T, name string) judge.Rubric {
+// stepRubricOf is a rubric as it is asked, without its prompt.
+func stepRubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
 	for _, r := range Rubrics(nil) {
 		if r.Name == name {
@@ -25,15 +23,9 @@ func rubricOf(t *testing.T, name string) judge.Rubric {
 	return judge.Rubric{}
 }
 
-func known() expert.Case {
-	return expert.Case{Question: "Which?", Gold: "A", Options: []dataset.Option{{Label: "A", Text: "Pleural effusion on the left"}, {Label: "B", Text: "Pneumonia"}},
-		Captions:   "Image 1: A severe effusion fills the left costophrenic angle.\nImage 2: No device is seen.",
-		Discussion: "Background:\nFluid collects between the layers of the pleura.\nOutcome:\nMost patients recover after drainage."}
-}
-
-// lexical is what the lexical judge says of a case just made, which is what it says
+// stepLexical is what the lexical judge says of a case just made, which is what it says
 // of one read from a store.
-func lexical(t *testing.T, rubric string, fields any) string {
+func stepLexical(t *testing.T, rubric string, fields any) string {
 	t.Helper()
 	l := &judge.Lexical{Name: "rules"}
 	c := judge.Case{Rubric: rubric, Fields: fields}
@@ -43,7 +35,7 @@ func lexical(t *testing.T, rubric string, fields any) string {
 	}
 	var said []string
 	for _, one := range []judge.Case{c, {Rubric: rubric, Fields: st.Fields}} {
-		j, err := l.Judge(t.Context(), rubricOf(t, rubric), one)
+		j, err := l.Judge(t.Context(), stepRubricOf(t, rubric), one)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +51,7 @@ func lexical(t *testing.T, rubric string, fields any) string {
 // each is held against what experts say, and an option that is named alone is the
 // conclusion.
 func TestLexicalSteps(t *testing.T) {
-	if got := lexical(t, Split, SplitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
+	if got := stepLexical(t, Split, SplitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
 		t.Errorf("%s", got)
 	}
 	var long []string
@@ -67,11 +59,11 @@ func TestLexicalSteps(t *testing.T) {
 		long = append(long, fmt.Sprintf("Claim %d holds.", i))
 	}
 	var v SplitVerdict
-	_, body, _ := strings.Cut(lexical(t, Split, SplitCase{strings.Join(long, "\n")}), " ")
+	_, body, _ := strings.Cut(stepLexical(t, Split, SplitCase{strings.Join(long, "\n")}), " ")
 	if err := json.Unmarshal([]byte(body), &v); err != nil || len(v.Steps) != 15 || strings.Join(v.Steps, " ") != strings.Join(long, " ") {
 		t.Errorf("%d steps, %v: %q", len(v.Steps), err, v.Steps)
 	}
-	if got := lexical(t, Split, SplitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
+	if got := stepLexical(t, Split, SplitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
 		t.Errorf("%s", got)
 	}
 	for step, want := range map[string]string{
@@ -87,7 +79,7 @@ func TestLexicalSteps(t *testing.T) {
 		"Image 2: No device is seen.": "factual",
 	} {
 		got := ""
-		_, body, _ := strings.Cut(lexical(t, Errors, Case{Case: known(), Explanation: "x", Steps: []string{step}}), " ")
+		_, body, _ := strings.Cut(stepLexical(t, Errors, StepCase{Case: known(), Explanation: "x", Steps: []string{step}}), " ")
 		var v Verdict
 		if err := json.Unmarshal([]byte(body), &v); err != nil {
 			t.Fatal(err)
@@ -105,28 +97,28 @@ func TestLexicalSteps(t *testing.T) {
 			t.Errorf("%q: %q, want %q", step, got, want)
 		}
 	}
-	if got := lexical(t, Errors, Case{Case: expert.Case{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
+	if got := stepLexical(t, Errors, StepCase{Case: Case{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
 		t.Errorf("%s", got)
 	}
 }
 
-// TestVerdictsThatCannotBe: what names a step that is not there, or twice, is refused;
+// TestStepVerdictsThatCannotBe: what names a step that is not there, or twice, is refused;
 // a split without steps leaves nothing to judge.
-func TestVerdictsThatCannotBe(t *testing.T) {
-	c := judge.Case{Rubric: Errors, Fields: Case{Steps: []string{"one", "two"}}}
+func TestStepVerdictsThatCannotBe(t *testing.T) {
+	c := judge.Case{Rubric: Errors, Fields: StepCase{Steps: []string{"one", "two"}}}
 	step := func(n int) string {
 		return fmt.Sprintf(`{"step":%d,"is_factual":true,"is_critical":false,"error_types":[],"explanation":""}`, n)
 	}
 	for list, refused := range map[string]bool{step(1) + "," + step(2): false, step(2): false, step(3): true, step(1) + "," + step(1): true} {
-		st, why := rubricOf(t, Errors).Check(c, json.RawMessage(`{"steps":[`+list+`]}`))
+		st, why := stepRubricOf(t, Errors).Check(c, json.RawMessage(`{"steps":[`+list+`]}`))
 		if (st == results.StatusSchema) != refused || (why != "") != refused {
 			t.Errorf("[%s]: %q %s", list, st, why)
 		}
 	}
-	if joined, why := join(Case{Explanation: "x"}, map[string]json.RawMessage{Split: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(Case).Steps, []string{"one"}) {
+	if joined, why := join(StepCase{Explanation: "x"}, map[string]json.RawMessage{Split: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(StepCase).Steps, []string{"one"}) {
 		t.Errorf("%+v, %s", joined, why)
 	}
-	if _, why := join(Case{}, map[string]json.RawMessage{Split: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
+	if _, why := join(StepCase{}, map[string]json.RawMessage{Split: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
 		t.Errorf("no steps: %q", why)
 	}
 }

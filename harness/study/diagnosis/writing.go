@@ -1,7 +1,8 @@
-// Package writing is the captions and findings that models write of images, beside
+// Writing is the captions and findings that models write of images, beside
 // those of experts: ROUGE-L, BLEU-2, and RadCliQ-v1 from a side file (metrics.md
 // section 3).
-package writing
+
+package diagnosis
 
 import (
 	"encoding/json"
@@ -30,16 +31,16 @@ const (
 	radCliQ       = "radcliq_v1"
 )
 
-// Case is a report beside that of experts, for tools that compare them.
-type Case struct {
+// WritingCase is a report beside that of experts, for tools that compare them.
+type WritingCase struct {
 	Report    string `json:"report"`
 	Reference string `json:"reference"`
 }
 
 // CaseOf is the findings that a model wrote; false: experts wrote none.
-func CaseOf(it dataset.Item, answer string) (Case, bool) {
+func CaseOf(it dataset.Item, answer string) (WritingCase, bool) {
 	ref := it.AnswerLeaking().Findings
-	return Case{Report: answer, Reference: ref}, ref != ""
+	return WritingCase{Report: answer, Reference: ref}, ref != ""
 }
 
 type verdict struct {
@@ -86,8 +87,8 @@ func captionsIn(s string) map[int]string {
 	return out
 }
 
-// Captions are the scores of a trial that wrote captions; experts' are by image.
-func Captions(s score.Sample, experts []string) []score.Value {
+// WritingCaptions are the scores of a trial that wrote captions; experts' are by image.
+func WritingCaptions(s score.Sample, experts []string) []score.Value {
 	both := func(make func(name string) score.Value) []score.Value {
 		return []score.Value{make(captionsRouge), make(captionsBLEU)}
 	}
@@ -110,8 +111,8 @@ func Captions(s score.Sample, experts []string) []score.Value {
 	return []score.Value{score.Of(captionsRouge, "", rouge/float64(n)), score.Of(captionsBLEU, "", bleu/float64(n))}
 }
 
-// Findings are the scores of a trial that wrote findings.
-func Findings(s score.Sample, experts string) []score.Value {
+// WritingFindings are the scores of a trial that wrote findings.
+func WritingFindings(s score.Sample, experts string) []score.Value {
 	own := s.Verdicts(Report)
 	bleu := text.BLEU2(text.Outside(s.Output.Answer), experts)
 	switch {
@@ -133,8 +134,8 @@ func Findings(s score.Sample, experts string) []score.Value {
 	})...)
 }
 
-// Leaves are what is added up of the scores.
-func Leaves() []metric.Leaf {
+// WritingLeaves are what is added up of the scores.
+func WritingLeaves() []metric.Leaf {
 	var list []metric.Leaf
 	for _, n := range []string{captionsRouge, captionsBLEU, findingsRouge, findingsBLEU} {
 		list = append(list, metric.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
@@ -142,8 +143,8 @@ func Leaves() []metric.Leaf {
 	return append(list, metric.Leaf{Score: radCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + Report})
 }
 
-// Tables are those of captions and of findings.
-func Tables(captions, findings string, captioned, found func(metric.Group) []metric.Row) []metric.Table {
+// WritingTables are those of captions and of findings.
+func WritingTables(captions, findings string, captioned, found func(metric.Group) []metric.Row) []metric.Table {
 	return []metric.Table{
 		{Name: captions, Title: "Captions beside those of experts", Rows: captioned, Columns: []metric.Metric{
 			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: metric.Mean(captionsRouge)},

@@ -1,4 +1,4 @@
-package writing
+package diagnosis
 
 import (
 	"reflect"

@@ -1,4 +1,4 @@
-package discussion
+package diagnosis
 
 import (
 	"encoding/json"
@@ -10,14 +10,13 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study/diagnosis/expert"
 	"assay/results"
 )
 
 // rubricOf is a rubric as it is asked, without its prompt.
 func rubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
-	for _, r := range Rubrics(nil) {
+	for _, r := range DiscussionRubrics(nil) {
 		if r.Name == name {
 			return r
 		}
@@ -26,8 +25,8 @@ func rubricOf(t *testing.T, name string) judge.Rubric {
 	return judge.Rubric{}
 }
 
-func known() expert.Case {
-	return expert.Case{Question: "Which?", Gold: "A", Options: []dataset.Option{{Label: "A", Text: "Pleural effusion on the left"}, {Label: "B", Text: "Pneumonia"}},
+func known() Case {
+	return Case{Question: "Which?", Gold: "A", Options: []dataset.Option{{Label: "A", Text: "Pleural effusion on the left"}, {Label: "B", Text: "Pneumonia"}},
 		Captions:   "Image 1: A severe effusion fills the left costophrenic angle.\nImage 2: No device is seen.",
 		Discussion: "Background:\nFluid collects between the layers of the pleura.\nOutcome:\nMost patients recover after drainage."}
 }
@@ -58,7 +57,7 @@ func lexical(t *testing.T, rubric string, fields any) string {
 
 // TestLexicalDiscussion: sentences that experts say, or contradict; grades by words.
 func TestLexicalDiscussion(t *testing.T) {
-	c := Case{Case: known(), Splitter: splitter, Sections: []Section{
+	c := DiscussionCase{Case: known(), Splitter: discussionSplitter, Sections: []Section{
 		{"background", []string{"Fluid collects between the layers of the pleura.", "It is a matter of taste."}},
 		{"imaging", []string{"A severe effusion fills the right costophrenic angle."}}}}
 	if got := lexical(t, Sentences, c); got != `clean {"sentences":[{"factual":true,"section":"background","sentence":1},{"factual":false,"section":"imaging","sentence":1}]}` {
@@ -91,7 +90,7 @@ func TestSections(t *testing.T) {
 
 // TestVerdictsThatCannotBe: what names a sentence that is not there, or twice, is refused.
 func TestVerdictsThatCannotBe(t *testing.T) {
-	c := judge.Case{Rubric: Sentences, Fields: Case{Sections: []Section{{"outcome", []string{"One."}}}}}
+	c := judge.Case{Rubric: Sentences, Fields: DiscussionCase{Sections: []Section{{"outcome", []string{"One."}}}}}
 	sentence := func(section string, n int) string {
 		return fmt.Sprintf(`{"section":%q,"sentence":%d,"factual":true}`, section, n)
 	}
