@@ -13,7 +13,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/results"
@@ -83,7 +83,7 @@ func (in *instrument) influence(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	if err := sub.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+	if err := sub.run(ctx, st, models, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
 	if err := sub.judges(ctx, st, judgesOf); err != nil {
@@ -479,7 +479,7 @@ func (in *instrument) doses(ctx context.Context) ([]Row, error) {
 	}
 	defer st.Close()
 	m := []model{{p.Name, protocol(1), p}}
-	if err := sub.run(ctx, st, m, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+	if err := sub.run(ctx, st, m, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
 	known, err := sub.known(ctx, st, m)

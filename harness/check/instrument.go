@@ -29,7 +29,7 @@ import (
 	films "assay/harness/dataset/phantom"
 	"assay/harness/judge"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
@@ -227,7 +227,7 @@ func quickModels(names ...string) ([]model, error) {
 }
 
 // run answers every question by every model and stores the trials.
-func (in *instrument) run(ctx context.Context, st *store.Store, models []model, set runner.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
+func (in *instrument) run(ctx context.Context, st *store.Store, models []model, set run.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
 	arms := in.arms
 	if arms == nil {
 		for _, a := range in.study.Arms {
@@ -235,14 +235,14 @@ func (in *instrument) run(ctx context.Context, st *store.Store, models []model, 
 		}
 	}
 	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Study: &in.study, Dataset: in.set, Arms: arms, Repeats: 1}}}
-	job := runner.Job{Settings: map[string]runner.Settings{in.study.Name: set}, Endpoints: map[string]runner.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
+	job := run.Job{Settings: map[string]run.Settings{in.study.Name: set}, Endpoints: map[string]run.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
 	for _, m := range models {
 		req.Models = append(req.Models, m.name)
 		be, err := in.backend(phantom.Options{Protocol: m.protocol, Readers: []phantom.Profile{m.profile}, Activity: activity})
 		if err != nil {
 			return err
 		}
-		job.Endpoints[m.name] = runner.Endpoint{Backend: be, Model: m.profile.Name}
+		job.Endpoints[m.name] = run.Endpoint{Backend: be, Model: m.profile.Name}
 	}
 	req.Studies[0].Models = req.Models
 	var err error
@@ -260,7 +260,7 @@ func (in *instrument) run(ctx context.Context, st *store.Store, models []model, 
 	if err := st.PutItems(ctx, facts); err != nil {
 		return err
 	}
-	sum, err := runner.Run(ctx, job)
+	sum, err := run.Run(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	if err := in.run(ctx, st, models, runner.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+	if err := in.run(ctx, st, models, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
 	if err := in.judges(ctx, st, func(results.Key) []string { return phantom.JudgeNames() }); err != nil {

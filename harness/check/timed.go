@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/harness/study/cot"
 	"assay/results/stats"
 	"assay/results/store"
@@ -43,7 +43,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	defer stop()
 	watched := make(chan error, 1)
 	go func() { watched <- sampler.Run(watch) }()
-	if err := in.run(ctx, st, []model{{"timed", protocol(0), p}}, runner.Settings{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
+	if err := in.run(ctx, st, []model{{"timed", protocol(0), p}}, run.Settings{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
 		return nil, err
 	}
 	select {

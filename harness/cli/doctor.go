@@ -16,7 +16,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/managed"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results/store"
 )
 
@@ -49,7 +49,7 @@ func (s streams) doctorCommand() *cli.Command {
 			srv := managed.NewServers(cfg)
 			defer srv.Close()
 			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
-				Endpoint: func(model string) (runner.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
+				Endpoint: func(model string) (run.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
 				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Version: thisBuild().Version, Quick: c.Bool("quick")})
 			if c.Bool("json") {
 				if err := s.JSON(found); err != nil {

@@ -12,7 +12,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/run"
 )
 
 func (s streams) judgeCommand() *cli.Command {
@@ -63,7 +63,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: command.Figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 				return err
 			}
-			return s.verdict(b, runner.Summary{}, tally)
+			return s.verdict(b, run.Summary{}, tally)
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/experiment"
-	"assay/harness/exposition"
+	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -18,7 +18,7 @@ func (s streams) showMetrics(ctx context.Context, address string, b *experiment.
 	if err != nil {
 		return nil, command.Environment(err)
 	}
-	b.Meter = exposition.New(man.Name, man.Version)
+	b.Meter = run.New(man.Name, man.Version)
 	b.Meter.Begin(held)
 	ctx, cancel := context.WithCancel(ctx)
 	up, ended := make(chan string), make(chan error, 1)

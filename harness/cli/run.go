@@ -14,7 +14,7 @@ import (
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -103,7 +103,7 @@ func (s streams) run(c *cli.Context) error {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
 		}
-		if errors.Is(err, runner.ErrChanged) {
+		if errors.Is(err, run.ErrChanged) {
 			return command.Usage("%w", err)
 		}
 		return command.Environment(err)
@@ -172,12 +172,12 @@ func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 }
 
 // interrupted says what is safe and how to go on.
-func (s streams) interrupted(st *store.Store, sum runner.Summary, b *experiment.Bench) error {
+func (s streams) interrupted(st *store.Store, sum run.Summary, b *experiment.Bench) error {
 	return command.Interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
 }
 
 // verdict ends a run with what its exit code should say.
-func (s streams) verdict(b *experiment.Bench, sum runner.Summary, tally map[results.Status]int) error {
+func (s streams) verdict(b *experiment.Bench, sum run.Summary, tally map[results.Status]int) error {
 	for _, w := range sum.Warnings {
 		fmt.Fprintln(s.Err, "warning:", w)
 	}

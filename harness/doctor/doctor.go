@@ -19,7 +19,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/process"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -76,7 +76,7 @@ type Patient struct {
 	Config   *config.Config
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml
-	Endpoint func(model string) (runner.Endpoint, error) // of a model of bench.yaml
+	Endpoint func(model string) (run.Endpoint, error)    // of a model of bench.yaml
 	Prompts  map[string][]Prompt                         // by model: those planned of which one is the longest
 	Unread   error                                       // why there are no Prompts; nil: there are
 	System   fs.FS                                       // the root of the file system

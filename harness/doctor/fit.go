@@ -9,8 +9,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/probe"
-	"assay/harness/runner"
+	"assay/harness/run"
 )
 
 // Longest is the longest prompt that is planned for a model, beside what the server
@@ -84,13 +83,13 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 
 // longest counts the prompts, by the server where it is to be asked and can, and is
 // the one that needs the most room. refused: a part of one exceeds the context.
-func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts []Prompt, room int, ask bool) (l Longest, refused bool) {
+func (d *examination) longest(ctx context.Context, end run.Endpoint, prompts []Prompt, room int, ask bool) (l Longest, refused bool) {
 	why := "the model was not asked"
 	var all []Longest
 	if ask {
 		ctx, cancel := context.WithTimeout(ctx, probeWithin)
 		defer cancel()
-		count := &probe.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
+		count := &run.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
 		for _, p := range prompts {
 			n, err := counted(ctx, count, p, room)
 			if err != nil {
@@ -104,9 +103,9 @@ func (d *examination) longest(ctx context.Context, end runner.Endpoint, prompts 
 		}
 	}
 	if all == nil {
-		how := fmt.Sprintf("a token for %d ASCII characters or 1 other, and what pictures cost at most; %s", probe.CharactersAToken, why)
+		how := fmt.Sprintf("a token for %d ASCII characters or 1 other, and what pictures cost at most; %s", run.CharactersAToken, why)
 		for _, p := range prompts {
-			all = append(all, Longest{Trial: trial(p), Tokens: probe.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
+			all = append(all, Longest{Trial: trial(p), Tokens: run.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
 		}
 	}
 	return slices.MaxFunc(all, func(a, b Longest) int {
@@ -120,7 +119,7 @@ func trial(p Prompt) string {
 }
 
 // counted is the server's count of a prompt, up to slack above it.
-func counted(ctx context.Context, count *probe.Counter, p Prompt, room int) (int, error) {
+func counted(ctx context.Context, count *run.Counter, p Prompt, room int) (int, error) {
 	n, err := count.Pictures(ctx, p.Sizes)
 	if err != nil {
 		return 0, err

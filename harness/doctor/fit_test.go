@@ -8,7 +8,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 	"assay/timing"
 )
@@ -88,7 +88,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		"the picture refused":   {cutter{context: 512, picture: 900, refuses: true}, 512, 0, []Prompt{shown(prompt("a", 10, 300))}, false, problem, "a part of it was refused): the server refuses as much, and works with the context of 512", "num_ctx", none, true},
 	} {
 		b := config.Backend{Name: "b", Kind: "ollama", Options: map[string]any{}}
-		end := runner.Endpoint{Backend: &c.server, Model: "m", Context: 2048}
+		end := run.Endpoint{Backend: &c.server, Model: "m", Context: 2048}
 		if c.numCtx > 0 {
 			b.Options["num_ctx"], end.Context = c.numCtx, c.numCtx
 		}
@@ -96,7 +96,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		if c.says > 0 {
 			id.Context = &c.says
 		}
-		d := &examination{Patient: Patient{Prompts: map[string][]Prompt{"m": c.prompts}, Endpoint: func(string) (runner.Endpoint, error) { return end, nil }}}
+		d := &examination{Patient: Patient{Prompts: map[string][]Prompt{"m": c.prompts}, Endpoint: func(string) (run.Endpoint, error) { return end, nil }}}
 		l := d.fits(t.Context(), b, "m", "model m", id, !c.quick)
 		if l == nil || len(d.out.Findings) != 1 {
 			t.Errorf("%s: %+v, %+v", name, l, d.out.Findings)
@@ -116,7 +116,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 func TestAContextThatNobodyStates(t *testing.T) {
 	d := &examination{Patient: Patient{
 		Prompts:  map[string][]Prompt{"m": {{Texts: []string{strings.Repeat("word ", 5000)}, Answers: 9}}},
-		Endpoint: func(string) (runner.Endpoint, error) { return runner.Endpoint{Backend: &cutter{context: 9000}}, nil },
+		Endpoint: func(string) (run.Endpoint, error) { return run.Endpoint{Backend: &cutter{context: 9000}}, nil },
 	}}
 	l := d.fits(t.Context(), config.Backend{Name: "b", Kind: "openai"}, "m", "model m", backends.Identity{}, true)
 	if l == nil || l.Context != nil || l.Tokens < 5000 || len(d.out.Findings) != 1 || d.out.Findings[0].Level != note || !strings.Contains(d.out.Findings[0].Text, "neither the server nor bench.yaml says") {

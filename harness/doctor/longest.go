@@ -10,8 +10,8 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/plan"
-	"assay/harness/probe"
 	"assay/harness/render"
+	"assay/harness/run"
 	"assay/perturb"
 	"assay/results"
 )
@@ -29,7 +29,7 @@ type Prompt struct {
 // LongestOf are the prompts of a plan that need the most room, so that a doctor can say
 // before a run whether a server's context holds them: of each model, by its name in
 // bench.yaml, those one of which is the longest: by text, by pixels, and by
-// probe.Estimate without and with answers. A picture that cannot be read will not be
+// run.Estimate without and with answers. A picture that cannot be read will not be
 // sent, and is not counted.
 func LongestOf(ctx context.Context, b *experiment.Bench, p *plan.Plan) (map[string][]Prompt, error) {
 	shown := map[*dataset.Item][]image.Point{}
@@ -55,7 +55,7 @@ func LongestOf(ctx context.Context, b *experiment.Bench, p *plan.Plan) (map[stri
 			for _, s := range one.Sizes {
 				pixels += s.X * s.Y
 			}
-			guess := probe.Estimate(one.Texts, one.Sizes)
+			guess := run.Estimate(one.Texts, one.Sizes)
 			for i, n := range [4]int{guess + one.Answers, guess, text, pixels} {
 				if n > most[i] {
 					longest[i], most[i] = one, n

@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/probe"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/timing"
 )
 
@@ -77,8 +76,8 @@ func (d *examination) pictures(ctx context.Context, name, about string, id backe
 }
 
 // weigh counts tokens.
-func (p *Pictures) weigh(ctx context.Context, end runner.Endpoint, sizes []image.Point) error {
-	count := &probe.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
+func (p *Pictures) weigh(ctx context.Context, end run.Endpoint, sizes []image.Point) error {
+	count := &run.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
 	of := func(sizes ...image.Point) (*int, error) {
 		n, err := count.Pictures(ctx, sizes)
 		return &n, err
@@ -133,7 +132,7 @@ func (d *examination) weighed(about string, p *Pictures) {
 }
 
 // marks shows pictures with a black square in a corner of each, large ones first.
-func (d *examination) marks(ctx context.Context, end runner.Endpoint, about string, p *Pictures, sizes []image.Point) {
+func (d *examination) marks(ctx context.Context, end run.Endpoint, about string, p *Pictures, sizes []image.Point) {
 	side := markedSide
 	for _, s := range sizes {
 		side = max(side, min(s.X, s.Y))
@@ -187,7 +186,7 @@ func corners() []string {
 var corner = regexp.MustCompile(`(?i)\b(top|upper|bottom|lower)[ -]+(left|right)\b`)
 
 // where asks in which corners the marks are.
-func where(ctx context.Context, end runner.Endpoint, side, mark int, at []string) ([]string, error) {
+func where(ctx context.Context, end run.Endpoint, side, mark int, at []string) ([]string, error) {
 	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("Each of these %d pictures is grey, with one black square in one of its four corners. "+
 		"For each picture, in the order in which they are given, say which corner it is: top left, top right, bottom left or bottom right. "+
 		"Write one line for each picture and nothing else.", len(at))}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"assay/backends"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/perturb"
 	"assay/timing"
 )
@@ -119,10 +119,10 @@ func TestSeveralPictures(t *testing.T) {
 		"drops and does not count":     {viewer{uncounts: true, keep: 2}, []string{"warning: the server does not count", "warning: it placed 2 of them, naming 2"}},
 		"scales and does not say what": {viewer{fixed: 256, side: 56}, []string{"ok: cost", "note: brings all to one size", "warning: scaled down on the way"}},
 	} {
-		end := runner.Endpoint{Backend: &c.server, Model: "m"}
+		end := run.Endpoint{Backend: &c.server, Model: "m"}
 		few := Prompt{Sizes: []image.Point{{X: 112, Y: 112}}}
 		many := Prompt{Sizes: []image.Point{{X: 112, Y: 84}, {X: 112, Y: 84}, {X: 84, Y: 84}, {X: 112, Y: 84}}}
-		d := &examination{Patient: Patient{Prompts: map[string][]Prompt{"m": {few, many}, "one": {few}}, Endpoint: func(string) (runner.Endpoint, error) { return end, nil }}}
+		d := &examination{Patient: Patient{Prompts: map[string][]Prompt{"m": {few, many}, "one": {few}}, Endpoint: func(string) (run.Endpoint, error) { return end, nil }}}
 		p := d.pictures(t.Context(), "m", "model m", backends.Identity{})
 		if p == nil || p.Count != 4 || len(d.out.Findings) != len(c.want) {
 			t.Errorf("%s: %+v, %+v", name, p, d.out.Findings)

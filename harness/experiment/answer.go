@@ -13,14 +13,13 @@ import (
 	"assay/harness/monitor"
 	"assay/harness/plan"
 	"assay/harness/process"
-	"assay/harness/progress"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
 )
 
 // Connect is a model's server with its adapter.
-func Connect(cfg *config.Config, model string, srv *managed.Servers) (runner.Endpoint, error) {
+func Connect(cfg *config.Config, model string, srv *managed.Servers) (run.Endpoint, error) {
 	end, c := Endpoint(cfg, model)
 	var err error
 	end.Backend, err = srv.Backend(c.Name)
@@ -42,13 +41,13 @@ type Asking struct {
 }
 
 // Answer runs the plan's trials. man, which the store holds, is kept up to date.
-func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *results.Manifest, a Asking) (runner.Summary, error) {
-	var none runner.Summary
+func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *results.Manifest, a Asking) (run.Summary, error) {
+	var none run.Summary
 	cfg := b.Config.Served()
 	all := p
 	p, elsewhere := p.Split(b.Config.Imported)
-	job := runner.Job{
-		Plan: p, Settings: map[string]runner.Settings{}, Endpoints: map[string]runner.Endpoint{}, Known: man.Models,
+	job := run.Job{
+		Plan: p, Settings: map[string]run.Settings{}, Endpoints: map[string]run.Endpoint{}, Known: man.Models,
 		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Enough: a.Enough, Air: b.Meter.Air(),
 	}
 	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
@@ -89,8 +88,8 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		side.more()
 	}
 	var done func()
-	job.Progress, done = progress.Show(ctx, a.Notes, a.Width, a.Terminal)
-	sum, err := runner.Run(ctx, job)
+	job.Progress, done = run.Show(ctx, a.Notes, a.Width, a.Terminal)
+	sum, err := run.Run(ctx, job)
 	done()
 	side.wait()
 	closed := m.Close(ctx, slices.ContainsFunc(b.Config.Judges, func(j config.Judge) bool { return j.Kind == "model" }))

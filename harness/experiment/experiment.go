@@ -20,12 +20,11 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
-	"assay/harness/exposition"
 	"assay/harness/judge"
 	"assay/harness/judge/judges"
 	"assay/harness/plan"
 	"assay/harness/render"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
@@ -41,7 +40,7 @@ type Bench struct {
 	// settings that no answer was given under. Their failures are to be tried again.
 	Changed []config.Change
 
-	Meter *exposition.Meter // counts what a run does; nil: nobody asks
+	Meter *run.Meter // counts what a run does; nil: nobody asks
 
 	Library table.Library // what it was assembled with
 
@@ -185,9 +184,9 @@ func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
 }
 
 // Settings are how the trials of one of its studies are run.
-func (b *Bench) Settings(sc config.Study) runner.Settings {
-	set := runner.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
-		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: runner.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
+func (b *Bench) Settings(sc config.Study) run.Settings {
+	set := run.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
+		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: run.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
 	set.Frame, set.Shots = b.frame(sc.Dataset), b.shots[sc.Name]
 	return set
 }

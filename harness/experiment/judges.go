@@ -15,7 +15,7 @@ import (
 	"assay/harness/judge/judges"
 	"assay/harness/managed"
 	"assay/harness/plan"
-	"assay/harness/progress"
+	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -38,7 +38,7 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *store.Store, srv *m
 		answers += stored[sel.Study]
 	}
 	started := time.Now()
-	shown := progress.NewJudging(answers, time.Now)
+	shown := run.NewJudging(answers, time.Now)
 	tally, err := judge.Run(ctx, judge.RunArgs{
 		Store: st, Tasks: shown.Count(b.Tasks(ctx, st, p)), Judges: slots,
 		Progress: b.Meter.Judging(shown, notes), StopAt: stopsAt,

@@ -10,7 +10,7 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/judge/judges"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 )
 
@@ -147,7 +147,7 @@ func (b *Bench) mayGoOn(old, now results.Manifest, stored func() (map[results.Ke
 func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.Outcome) (free, rest []config.Change) {
 	used := map[string]bool{} // "models.NAME." and "studies.NAME." that have an answer
 	for k, o := range stored {
-		if !o.Failed || o.Invalids > 0 || o.Kind == runner.KindSwapped {
+		if !o.Failed || o.Invalids > 0 || o.Kind == run.KindSwapped {
 			used["models."+k.Model+"."], used["studies."+k.Study+"."] = true, true
 		}
 	}

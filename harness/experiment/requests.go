@@ -7,19 +7,19 @@ import (
 	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/plan"
-	"assay/harness/runner"
+	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
 )
 
 // Endpoint is the server of a model and what bench.yaml says of it, but for its
 // adapter; bench.yaml was checked, so it is there.
-func Endpoint(cfg *config.Config, model string) (runner.Endpoint, config.Backend) {
+func Endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
 				kind := be.Server()
-				return runner.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: kind.ReadsWebP,
+				return run.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: kind.ReadsWebP,
 					Context: kind.Context(be.Options), ContextOption: kind.ContextOption}, be
 			}
 		}
@@ -54,13 +54,13 @@ func Said(ctx context.Context, st *store.Store) func(results.Key) (string, error
 // RequestsAfter are those of a trial whose prompt may hold the answers that said knows.
 func (b *Bench) RequestsAfter(ctx context.Context, t plan.Trial, said func(results.Key) (string, error)) ([]*backends.Request, results.Digest, error) {
 	end, _ := Endpoint(b.Config, t.Key.Model)
-	var set runner.Settings
+	var set run.Settings
 	for _, sc := range b.Config.Studies {
 		if sc.Name == t.Key.Study {
 			set = b.Settings(sc)
 		}
 	}
-	in, err := runner.Prepare(ctx, t, set, end, b.Config.Seed, said)
+	in, err := run.Prepare(ctx, t, set, end, b.Config.Seed, said)
 	if err != nil {
 		return nil, "", err
 	}
@@ -69,7 +69,7 @@ func (b *Bench) RequestsAfter(ctx context.Context, t plan.Trial, said func(resul
 	for i := range in.Prompts {
 		var nonce backends.Nonce
 		if set.Cold {
-			nonce = runner.NonceOf(b.Config.Seed, t.Key, 0, i)
+			nonce = run.NonceOf(b.Config.Seed, t.Key, 0, i)
 		}
 		reqs = append(reqs, in.Request(set, end, before, nonce))
 		before = append(before, fmt.Sprintf("(the model's answer to turn %d)", i+1))

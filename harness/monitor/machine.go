@@ -71,16 +71,16 @@ func New(r Run) *Machine {
 // Clock is the one that stamps requests and samples.
 func (m *Machine) Clock() timing.Clock { return m.clock }
 
-// Flags implements runner.Watch.
+// Flags implements run.Watch.
 func (m *Machine) Flags(from, to time.Duration) []results.Flag { return m.mon.Flags(from, to) }
 
-// Keep implements runner.Keeper.
+// Keep implements run.Keeper.
 func (m *Machine) Keep() error { return m.mon.Keep() }
 
 // thermal is a machine whose GPUs report temperatures.
 type thermal struct{ *Machine }
 
-// Temperature implements runner.Thermometer.
+// Temperature implements run.Thermometer.
 func (t thermal) Temperature() (float64, bool) { return t.mon.Temperature() }
 
 // Watch is what the runner looks at the machine with.

@@ -60,7 +60,7 @@ func keys() []suite {
 			{"other prompts are let through", "differences", `all["prompts."+name+" (text)"] = string(digest)`, `digest = ""
 all["prompts."+name+" (text)"] = string(digest)`},
 		}},
-		{dir: "harness/runner", mutants: []mutant{
+		{dir: "harness/run", mutants: []mutant{
 			{"inputs forget the prompt", "digest", "parts = append(parts, []byte(p))", "_ = p"},
 			{"inputs forget the picture", "digest", `for _, img := range in.Images {
 	parts = append(parts, []byte(img.MIME), img.Bytes)

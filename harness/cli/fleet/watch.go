@@ -12,7 +12,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/fleet/watch"
-	"assay/harness/progress"
+	"assay/harness/run"
 	"assay/results/text"
 )
 
@@ -87,7 +87,7 @@ func (s Commands) follow(ctx context.Context, w *watch.Watch, name string, every
 			if terminal {
 				fmt.Fprintf(s.Out, "%s %s\n\n", now.At.Format(time.TimeOnly), looked(name, now))
 			} else {
-				fmt.Fprintf(s.Out, "%s %s: %s\n", now.At.Format(time.TimeOnly), text.Visible(name), now.Headline(progress.Rough))
+				fmt.Fprintf(s.Out, "%s %s: %s\n", now.At.Format(time.TimeOnly), text.Visible(name), now.Headline(run.Rough))
 			}
 			if now.Over() || now.Unjudged() {
 				return given(now)
@@ -110,7 +110,7 @@ func looked(name string, now watch.Snapshot) string {
 		if h.Judge {
 			what += ", judges"
 		}
-		heard := progress.Rough(h.Silent) + " ago"
+		heard := run.Rough(h.Silent) + " ago"
 		clock := "unknown"
 		if h.Ahead != nil && h.Bound != nil {
 			clock = fmt.Sprintf("%.1f ± %.1f ms", *h.Ahead*1000, *h.Bound*1000)
@@ -128,7 +128,7 @@ func looked(name string, now watch.Snapshot) string {
 		}
 		models.AppendRow(table.Row{text.Visible(m.Name), m.Kind, m.Slices, m.Open, m.Running, m.Done, m.Failed, fmt.Sprintf("%d of %d", m.Stored, m.Trials), m.Failures, m.Again, m.Refused, rate})
 	}
-	lines := []string{text.Visible(name) + ": " + now.Headline(progress.Rough), ""}
+	lines := []string{text.Visible(name) + ": " + now.Headline(run.Rough), ""}
 	lines = append(lines, hosts.Render())
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --json has them all", more))
