@@ -15,7 +15,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/monitor"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -101,7 +101,7 @@ func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error
 		}
 		var meter []timing.PowerReading
 		var bad error
-		for one, err := range monitor.Stored(c.Context, st, ses.ID, n) {
+		for one, err := range machine.Stored(c.Context, st, ses.ID, n) {
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error
 				continue
 			}
 			card, err := calibrate.Of(about, func(yield func(telemetry.Sample) bool) {
-				for one, err := range monitor.Stored(c.Context, st, ses.ID, i) {
+				for one, err := range machine.Stored(c.Context, st, ses.ID, i) {
 					if bad = err; err != nil || !yield(one) {
 						return
 					}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/harness/score"
 	"assay/results"
 )
@@ -109,7 +109,7 @@ func exportHoldsTheReport(t *testing.T, file, printed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name = cmp.Or(os.Getenv(hosts.Pseudonym), name)
+	name = cmp.Or(os.Getenv(machine.Pseudonym), name)
 	keyOf := func(r map[string]any) string {
 		return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%03.0f", r["model"], r["item"], r["arm"], r["condition"], r["repeat"])
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"assay/harness/cli"
-	"assay/harness/monitor"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 )
@@ -90,7 +90,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		waits, err := monitor.Pending(t.Context(), st)
+		waits, err := machine.Pending(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -30,7 +30,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			st, _, err := s.openStore(c.Context, b, p, hosts.Here(thisBuild().Version))
+			st, _, err := s.openStore(c.Context, b, p, machine.ThisHost(thisBuild().Version))
 			if err != nil {
 				return err
 			}

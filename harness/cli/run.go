@@ -10,7 +10,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -72,7 +72,7 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	here := hosts.Here(thisBuild().Version)
+	here := machine.ThisHost(thisBuild().Version)
 	st, man, err := s.openStore(ctx, b, p, here)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Pla
 // manifest describes the run as it would be created now.
 func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 	m, v := b.Manifest(), thisBuild()
-	m.Version, m.Revision, m.Host = v.Version, v.Revision, hosts.Facts(here)
+	m.Version, m.Revision, m.Host = v.Version, v.Revision, machine.Facts(here)
 	return m
 }
 

@@ -15,9 +15,7 @@ import (
 
 	"github.com/shirou/gopsutil/v3/disk"
 
-	"assay/harness/hosts"
-	"assay/harness/monitor"
-	"assay/harness/process"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -26,7 +24,7 @@ import (
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *examination) devices(ctx context.Context) {
-	probes, bad := monitor.Find(d.Config, process.Places(ctx, d.Config, d.site), d.Activity)
+	probes, bad := machine.Find(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
 	for _, p := range bad {
 		l := note
 		if !d.Config.Telemetry.Auto {
@@ -67,7 +65,7 @@ func (d *examination) devices(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	d.gpus(ctx, process.Look(probes))
+	d.gpus(ctx, machine.Look(probes))
 	gpu := false
 	for _, s := range states {
 		gpu = gpu || s.Kind == telemetry.GPU
@@ -102,9 +100,9 @@ func (d *examination) devices(ctx context.Context) {
 }
 
 // gpus says which GPUs work for each server of this machine, as they are now.
-func (d *examination) gpus(ctx context.Context, gpus []process.GPU) {
+func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
 	for _, name := range d.Config.Telemetry.GPUs {
-		if g, err := process.Pick(gpus, name); err != nil {
+		if g, err := machine.Pick(gpus, name); err != nil {
 			d.say(problem, "telemetry.gpus", err.Error(), "name one of these")
 		} else {
 			d.say(fine, "telemetry.gpus", fmt.Sprintf("%s is %s (%s)", name, g.Device.Name, g.Device.ID), "")
@@ -153,10 +151,10 @@ func changes(all []telemetry.Measure) bool {
 const leastFree = 2 << 30
 
 func (d *examination) machine() {
-	here := hosts.Here(d.Version)
-	m := Machine{Host: hosts.Facts(here), Facts: here, Stamps: timing.StampsUser}
+	here := machine.ThisHost(d.Version)
+	m := Machine{Host: machine.Facts(here), Facts: here, Stamps: timing.StampsUser}
 	for _, dev := range d.out.Devices {
-		m.Facts.GPUs = append(m.Facts.GPUs, hosts.GPUs([]telemetry.Device{dev.Device})...)
+		m.Facts.GPUs = append(m.Facts.GPUs, machine.GPUs([]telemetry.Device{dev.Device})...)
 	}
 	if runtime.GOOS == "linux" {
 		m.Stamps = timing.StampsKernel
@@ -206,7 +204,7 @@ func (d *examination) machine() {
 }
 
 func (d *examination) disk(m *Machine) {
-	dir := monitor.Existing(filepath.Dir(d.Config.Store))
+	dir := machine.Existing(filepath.Dir(d.Config.Store))
 	u, err := disk.Usage(dir)
 	if err != nil {
 		d.say(note, "disk", "its free space is not visible: "+err.Error(), "")

@@ -18,7 +18,7 @@ import (
 	"assay/backends"
 	"assay/backends/phantom"
 	"assay/harness/config"
-	"assay/harness/process"
+	"assay/harness/machine"
 	"assay/harness/run"
 	"assay/results"
 	"assay/timing"
@@ -86,7 +86,7 @@ type Patient struct {
 
 type examination struct {
 	Patient
-	site process.Site
+	site machine.Site
 	vram map[string]*int64 // by backend: bytes that its server says it has on GPUs
 	out  Diagnosis
 }
@@ -111,7 +111,7 @@ func (o *Diagnosis) Count() (problems, warnings int) {
 // Examine looks at every server, device and the machine. What it cannot finish
 // because ctx ends is missing.
 func Examine(ctx context.Context, p Patient) Diagnosis {
-	d := &examination{Patient: p, site: process.ThisMachine(), vram: map[string]*int64{}}
+	d := &examination{Patient: p, site: machine.ThisMachine(), vram: map[string]*int64{}}
 	for _, b := range d.Config.Backends {
 		d.out.Servers = append(d.out.Servers, d.server(ctx, b))
 	}

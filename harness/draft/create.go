@@ -22,8 +22,8 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
+	"assay/harness/machine"
 	"assay/harness/plan"
-	"assay/harness/process"
 	"assay/results/text"
 )
 
@@ -85,7 +85,7 @@ func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib 
 		return made, wrong("expected either --key-env or --key-file, found both")
 	}
 	// An address that cannot be read is named below.
-	if _, here, err := process.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
+	if _, here, err := machine.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
 		return made, wrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
 	key, err := config.APIKey("backend server", w.KeyEnv, w.KeyFile, os.Getenv)

@@ -9,10 +9,9 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
+	"assay/harness/machine"
 	"assay/harness/managed"
-	"assay/harness/monitor"
 	"assay/harness/plan"
-	"assay/harness/process"
 	"assay/harness/run"
 	"assay/results"
 	"assay/results/store"
@@ -50,7 +49,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		Plan: p, Settings: map[string]run.Settings{}, Endpoints: map[string]run.Endpoint{}, Known: man.Models,
 		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Enough: a.Enough, Air: b.Meter.Air(),
 	}
-	m := monitor.New(monitor.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
+	m := machine.New(machine.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
 	a.Servers.Tell = m.Event
 	b.Meter.Watch(m.Latest)
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
@@ -64,7 +63,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		}
 		job.Endpoints[block.Model] = end
 	}
-	job.Listener, job.Stopped = process.Listeners(cfg)
+	job.Listener, job.Stopped = machine.Listeners(cfg)
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"assay/harness/monitor"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 )
@@ -14,7 +14,7 @@ import (
 // MeasureFile computes the energies that a run which was killed has left over. The
 // store is open for reading; while a run writes to it, that run will do it.
 func MeasureFile(ctx context.Context, st *store.Store, path string, notes io.Writer) error {
-	pending, err := monitor.Pending(ctx, st)
+	pending, err := machine.Pending(ctx, st)
 	if err != nil || !pending {
 		return err
 	}
@@ -24,7 +24,7 @@ func MeasureFile(ctx context.Context, st *store.Store, path string, notes io.Wri
 		return nil
 	}
 	defer w.Close()
-	return monitor.Measure(ctx, w, 0)
+	return machine.Measure(ctx, w, 0)
 }
 
 // ScoreFile scores a store that is open for reading, where that is to be done, and opens

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"assay/harness/process"
+	"assay/harness/machine"
 )
 
 // group puts a server into a session of its own, and has the kernel tell it to end
@@ -24,7 +24,7 @@ func group(c *exec.Cmd) {
 // control group. A number or a name alone proves nothing.
 func (r record) members() []int {
 	var out []int
-	if p, err := process.Here().Process(r.Server.PID); r.Server.PID > 0 && err == nil && p.Same(r.Server) && r.Command != "" && commandOf(p.PID) == r.Command {
+	if p, err := machine.Processes().Process(r.Server.PID); r.Server.PID > 0 && err == nil && p.Same(r.Server) && r.Command != "" && commandOf(p.PID) == r.Command {
 		out = append(out, p.PID)
 	}
 	if r.grouped() {

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"assay/harness/machine"
 	"assay/harness/managed"
-	"assay/harness/process"
 )
 
 // begin starts an assay with that server, waits until it is up, and says the token of it.
@@ -132,7 +132,7 @@ func TestReap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = stranger.Process.Kill() }()
-	it, err := process.Here().Process(stranger.Process.Pid)
+	it, err := machine.Processes().Process(stranger.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestReap(t *testing.T) {
 		"another boot":         {"boot": "none"},
 		"another command":      {"token": "none", "cgroup": "", "server": it, "command": "sleep\x00605\x00"},
 		"no command":           {"token": "none", "cgroup": "", "server": it, "command": ""},
-		"another start":        {"token": "none", "cgroup": "", "server": process.Process{PID: it.PID, Started: it.Started + 1}, "command": "sleep\x00604\x00"},
+		"another start":        {"token": "none", "cgroup": "", "server": machine.Process{PID: it.PID, Started: it.Started + 1}, "command": "sleep\x00604\x00"},
 		"another group":        {"token": "none", "cgroup": "/sys/fs/cgroup", "command": ""},
 		"a name for the group": {"token": "none", "cgroup": filepath.Join(dir, "assay-none"), "command": ""},
 	} {

@@ -29,7 +29,7 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/process"
+	"assay/harness/machine"
 	"assay/results"
 )
 
@@ -186,7 +186,7 @@ func (s *Server) start() error {
 		s.forget()
 		return err
 	}
-	if server, err := process.Here().Process(p.cmd.Process.Pid); err == nil {
+	if server, err := machine.Processes().Process(p.cmd.Process.Pid); err == nil {
 		p.rec.Server, p.rec.Command = server, commandOf(server.PID)
 		p.rec.keep(path)
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assay/harness/process"
+	"assay/harness/machine"
 )
 
 // tokenName is the variable of the environment that a server and all that it starts
@@ -18,8 +18,8 @@ const tokenName = "ASSAY_SERVER"
 
 // record is what the next start needs to know of a server whose assay was killed.
 type record struct {
-	Owner   process.Process `json:"owner"`   // the assay that started it
-	Server  process.Process `json:"server"`  // PID 0: killed before it could be told
+	Owner   machine.Process `json:"owner"`   // the assay that started it
+	Server  machine.Process `json:"server"`  // PID 0: killed before it could be told
 	Command string          `json:"command"` // of Server, as the kernel has it
 	Token   string          `json:"token"`
 	Cgroup  string          `json:"cgroup,omitempty"` // folder of the control group that it alone is in; "": there is none
@@ -29,7 +29,7 @@ type record struct {
 }
 
 func newRecord() record {
-	owner, _ := process.Here().Process(os.Getpid()) // elsewhere than on Linux there is no telling
+	owner, _ := machine.Processes().Process(os.Getpid()) // elsewhere than on Linux there is no telling
 	return record{Owner: owner, Token: rand.Text(), Boot: bootID()}
 }
 
@@ -55,7 +55,7 @@ func left(path string) (r record, found, taken bool) {
 	if r.Boot != bootID() {
 		return record{}, false, false
 	}
-	owner, err := process.Here().Process(r.Owner.PID)
+	owner, err := machine.Processes().Process(r.Owner.PID)
 	if err == nil && owner.Same(r.Owner) && owner.PID != os.Getpid() {
 		return r, false, true
 	}

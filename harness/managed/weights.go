@@ -14,7 +14,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/process"
+	"assay/harness/machine"
 	"assay/results"
 )
 
@@ -36,7 +36,7 @@ type digested struct {
 // machine, or the file cannot be read here. It is kept as long as inode, size and time
 // stay. A large file takes long: where ctx ends before, the next call finds more of it done.
 func (w *weights) digest(ctx context.Context, c config.Backend, path string) (string, error) {
-	at := process.ThisMachine().Locate(ctx, c)
+	at := machine.ThisMachine().Locate(ctx, c)
 	if path == "" || at.Place != results.PlaceLocal || at.Forwarded {
 		return "", nil
 	}

@@ -330,7 +330,7 @@ return new(*gpu + *cpu)`},
 			{"half of the sentences are too few for the highest tone", "toneOf", "2*lean >= all", "2*lean > all"},
 			{"half of the sentences are too few for the lowest tone", "toneOf", "-2*lean >= all", "-2*lean > all"},
 		}},
-		{dir: "harness/monitor", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
+		{dir: "harness/machine", tests: "TestASharedTrialKeepsItsShareOfTheUncertainty", mutants: []mutant{
 			{"a shared trial keeps its whole uncertainty", "timing Energy.Share", "e.Uncertainty *= gross / e.Gross", ""},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestWhichImageMatters|TestMarginal|TestWithoutDoubt|TestLooks|TestAccuracyTables|TestTextConditionsAreTested", mutants: []mutant{

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"assay/harness/judge"
-	"assay/harness/monitor"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -38,7 +38,7 @@ type Meter struct {
 	ttft, latency               *prometheus.HistogramVec
 
 	mu      sync.Mutex
-	devices func() []monitor.Reading
+	devices func() []machine.Reading
 	judging interface{ Left() int } // nil: nobody judges yet
 	judged  judge.Progress
 }
@@ -95,7 +95,7 @@ func (m *Meter) Air() *Air {
 }
 
 // Watch says where the devices' latest samples are.
-func (m *Meter) Watch(latest func() []monitor.Reading) {
+func (m *Meter) Watch(latest func() []machine.Reading) {
 	if m == nil {
 		return
 	}

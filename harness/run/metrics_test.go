@@ -20,8 +20,8 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
+	"assay/harness/machine"
 	"assay/harness/managed"
-	"assay/harness/monitor"
 	"assay/harness/plan"
 	"assay/harness/run"
 	"assay/results"
@@ -256,8 +256,8 @@ func TestMetricsOfDevices(t *testing.T) {
 	s.Set(telemetry.PowerAverage, 250_500)
 	s.Set(telemetry.Energy, 3_000_000)
 	s.Set(telemetry.MemoryUsed, 1<<30)
-	m.Watch(func() []monitor.Reading {
-		return []monitor.Reading{{Device: telemetry.Device{Source: "nvml", Name: "card"}, Sample: s}, {Device: telemetry.Device{Source: "host", Name: "cpu"}}}
+	m.Watch(func() []machine.Reading {
+		return []machine.Reading{{Device: telemetry.Device{Source: "nvml", Name: "card"}, Sample: s}, {Device: telemetry.Device{Source: "host", Name: "cpu"}}}
 	})
 	got, _ := read(t, m)
 	of := `{device="0",name="card",source="nvml",synthetic="false"}`

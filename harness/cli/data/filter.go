@@ -13,7 +13,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/curation"
 	"assay/harness/experiment"
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/store"
@@ -73,7 +73,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 				return command.Usage("dataset filter: %w", err)
 			}
 			note := func(m results.Manifest) results.Manifest {
-				m.Version, m.Revision, m.Host = version, revision, hosts.Facts(hosts.Here(version))
+				m.Version, m.Revision, m.Host = version, revision, machine.Facts(machine.ThisHost(version))
 				return m
 			}
 			return s.filtered(c, b, name, set, probes, note)

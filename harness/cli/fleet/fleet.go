@@ -13,7 +13,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/experiment"
 	"assay/harness/fleet"
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/results"
 )
 
@@ -58,7 +58,7 @@ func open(ctx context.Context, c *cli.Context, address string, check bool) (*fle
 // manifest describes a run that begins here now.
 func (s Commands) manifest(b *experiment.Bench, here results.Host) results.Manifest {
 	m := b.Manifest()
-	m.Version, m.Revision, m.Host = s.Version, s.Revision, hosts.Facts(here)
+	m.Version, m.Revision, m.Host = s.Version, s.Revision, machine.Facts(here)
 	return m
 }
 

@@ -17,8 +17,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/fleet"
 	"assay/harness/fleet/worker"
-	"assay/harness/hosts"
-	"assay/harness/monitor"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/timing/telemetry"
 )
@@ -70,7 +69,7 @@ func (s Commands) work(c *cli.Context, f *fleet.Fleet) error {
 	if err := b.Config.Shift(c.Int("slot") - 1); err != nil {
 		return command.Usage("worker: %w", err)
 	}
-	here := hosts.Here(s.Version)
+	here := machine.ThisHost(s.Version)
 	if name := c.String("name"); name != "" {
 		here.Name = name
 	}
@@ -98,12 +97,12 @@ func gpus(cfg *config.Config) []results.HostGPU {
 	for _, m := range cfg.Served().Models {
 		places[m.Name] = results.PlaceLocal
 	}
-	probes, _ := monitor.Find(cfg, places, nil) // a run says what is wrong with them
+	probes, _ := machine.Find(cfg, places, nil) // a run says what is wrong with them
 	var devices []telemetry.Device
 	for _, p := range probes {
 		devices = append(devices, p.Describe())
 	}
-	return hosts.GPUs(devices)
+	return machine.GPUs(devices)
 }
 
 // has are the tags of a machine: its name, the words of its GPUs' names, and what the user says.

@@ -13,7 +13,7 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
-	"assay/harness/hosts"
+	"assay/harness/machine"
 	"assay/harness/plan"
 	"assay/harness/predictions"
 )
@@ -109,7 +109,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		return command.Usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)
 	}
 	now := b.Manifest()
-	now.Version, now.Revision, now.Host = version, revision, hosts.Facts(hosts.Here(version))
+	now.Version, now.Revision, now.Host = version, revision, machine.Facts(machine.ThisHost(version))
 	st, man, err := b.Open(c.Context, p, now, s.Err)
 	var mixes *experiment.MixesError
 	switch {
