@@ -22,8 +22,8 @@ import (
 	films "assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
@@ -123,7 +123,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	srv := managed.NewServers(cfg)
+	srv := servers.NewServers(cfg)
 	defer srv.Close()
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, Notes: io.Discard})
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"assay/harness/config"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
-	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 	"assay/results/store"
 )
 
@@ -46,7 +46,7 @@ func (s streams) doctorCommand() *cli.Command {
 			}
 			s.reap(c, cfg.Store)
 			prompts, unread := longestOf(c.Context, cfg)
-			srv := managed.NewServers(cfg)
+			srv := servers.NewServers(cfg)
 			defer srv.Close()
 			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
 				Endpoint: func(model string) (run.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
@@ -65,7 +65,7 @@ func (s streams) doctorCommand() *cli.Command {
 
 // reap ends what a killed run of a store left, if no run has the store now.
 func (s streams) reap(c *cli.Context, db string) {
-	if _, err := os.Stat(db); err != nil || len(managed.Left(db)) == 0 {
+	if _, err := os.Stat(db); err != nil || len(servers.Left(db)) == 0 {
 		return
 	}
 	st, err := store.Open(c.Context, db)
@@ -73,7 +73,7 @@ func (s streams) reap(c *cli.Context, db string) {
 		command.WarnLeft(c, db)
 		return
 	}
-	managed.Reap(db, s.Err)
+	servers.Reap(db, s.Err)
 	st.Close()
 }
 

@@ -29,7 +29,7 @@ var never = []struct {
 	{"results", "harness/...", nil},
 	{"harness/machine/...", "harness/study/...", nil},
 	{"harness/machine/...", "harness/study/...", nil},
-	{"harness/managed/...", "harness/judge/...", nil},
+	{"harness/servers/...", "harness/judge/...", nil},
 	{"harness/study/cot/...", "harness/study/faithfulness/...", nil},
 	{"harness/study/faithfulness/...", "harness/study/diagnosis/...", nil},
 	{"harness/study/diagnosis/...", "harness/study/cot/...", nil},

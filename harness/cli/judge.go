@@ -9,10 +9,10 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/machine"
-	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 )
 
 func (s streams) judgeCommand() *cli.Command {
@@ -51,7 +51,7 @@ func (s streams) judgeCommand() *cli.Command {
 				_, err := fmt.Fprintf(s.Out, "%s: %d cases, one a line%s\n", to, cases, wait)
 				return command.Environment(err)
 			}
-			srv := managed.NewServers(b.Config)
+			srv := servers.NewServers(b.Config)
 			defer srv.Close()
 			tally, err := b.Judge(c.Context, p, st, srv, s.Err)
 			if c.Context.Err() != nil && err != nil {

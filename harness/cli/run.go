@@ -11,10 +11,10 @@ import (
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/machine"
-	"assay/harness/managed"
 	"assay/harness/page"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -79,8 +79,8 @@ func (s streams) run(c *cli.Context) error {
 	}
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
-	managed.Reap(b.Config.Store, s.Err)
-	srv := managed.NewServers(b.Config)
+	servers.Reap(b.Config.Store, s.Err)
+	srv := servers.NewServers(b.Config)
 	defer srv.Close()
 
 	if c.IsSet("metrics") {

@@ -11,8 +11,8 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -123,11 +123,11 @@ func (s streams) list(rows []listed, asJSON bool) error {
 }
 
 func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
-	srv := managed.NewServers(b.Config)
+	srv := servers.NewServers(b.Config)
 	srv.Dial = experiment.HangUp
 	defer srv.Close()
 	end, err := experiment.Connect(b.Config, t.Key.Model, srv)
-	var bad managed.SettingError
+	var bad servers.SettingError
 	if errors.As(err, &bad) {
 		return command.Usage("%w", err)
 	}

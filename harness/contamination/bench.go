@@ -14,7 +14,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
-	"assay/harness/managed"
+	"assay/harness/servers"
 	"assay/results"
 )
 
@@ -87,7 +87,7 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 	if r.Created, err = st.created(ctx, time.Now().UTC().Truncate(time.Second)); err != nil {
 		return nil, err
 	}
-	srv := managed.NewServers(b.Config)
+	srv := servers.NewServers(b.Config)
 	defer srv.Close()
 	r.Run = results.Manifest{Name: b.Config.Name, Created: r.Created, Seed: b.Config.Seed, Models: map[string]backends.Identity{}}
 	if set.Synthetic {
@@ -152,13 +152,13 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *Store, srv *managed.Servers, model config.Model, how config.Study, set Settings, texts []Text, notes io.Writer) (Model, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *Store, srv *servers.Servers, model config.Model, how config.Study, set Settings, texts []Text, notes io.Writer) (Model, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
 		return Model{}, err
 	}
 	plain := end.Backend
-	if m, ok := plain.(*managed.Backend); ok {
+	if m, ok := plain.(*servers.Backend); ok {
 		plain = m.Backend
 	}
 	told := time.Now()

@@ -20,7 +20,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/managed"
+	"assay/harness/servers"
 	"assay/results"
 )
 
@@ -282,7 +282,7 @@ func ConnectJudge(cfg *config.Config, name string) (a LeakAsking, end func(), er
 	if err != nil {
 		return a, nil, err
 	}
-	srv := managed.NewServers(cfg)
+	srv := servers.NewServers(cfg)
 	m, err := experiment.ModelOf(j, srv)
 	if err == nil && j.Hosted != nil {
 		m.Backend, err = experiment.ConnectHosted(j, 0)

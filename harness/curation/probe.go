@@ -12,9 +12,9 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
-	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/score"
+	"assay/harness/servers"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
@@ -121,7 +121,7 @@ func Ask(ctx context.Context, b *experiment.Bench, a Asking) (*Answers, error) {
 	}
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
-	srv := managed.NewServers(&cfg)
+	srv := servers.NewServers(&cfg)
 	defer srv.Close()
 	sum, err := bench.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: true, Notes: a.Notes, Width: a.Width, Terminal: a.Terminal})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/managed"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/timing"
 )
@@ -61,7 +61,7 @@ func (d *examination) server(ctx context.Context, b config.Backend) Server {
 		d.say(problem, about, err.Error(), "")
 		return st
 	}
-	if m, ok := be.(*managed.Backend); ok {
+	if m, ok := be.(*servers.Backend); ok {
 		d.managed(ctx, b, m)
 		return st
 	}
@@ -101,7 +101,7 @@ func (d *examination) place(ctx context.Context, b config.Backend, st *Server) {
 }
 
 // managed looks at a server that the run will start: whether it can.
-func (d *examination) managed(ctx context.Context, b config.Backend, m *managed.Backend) {
+func (d *examination) managed(ctx context.Context, b config.Backend, m *servers.Backend) {
 	about := "backend " + b.Name
 	if path, err := exec.LookPath(b.Command[0]); err != nil {
 		d.say(problem, about, fmt.Sprintf("the program of its command is not found: %v", err), "install it, or give its whole path")

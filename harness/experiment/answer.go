@@ -10,15 +10,15 @@ import (
 	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/machine"
-	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 )
 
 // Connect is a model's server with its adapter.
-func Connect(cfg *config.Config, model string, srv *managed.Servers) (run.Endpoint, error) {
+func Connect(cfg *config.Config, model string, srv *servers.Servers) (run.Endpoint, error) {
 	end, c := Endpoint(cfg, model)
 	var err error
 	end.Backend, err = srv.Backend(c.Name)
@@ -27,7 +27,7 @@ func Connect(cfg *config.Config, model string, srv *managed.Servers) (run.Endpoi
 
 // Asking is how the trials of a plan are asked.
 type Asking struct {
-	Servers     *managed.Servers
+	Servers     *servers.Servers
 	RetryFailed bool
 	Notes       io.Writer // what a person should know, a line each, and how far it is
 	Width       int       // of Notes in characters

@@ -13,9 +13,9 @@ import (
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/judge/judges"
-	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -24,7 +24,7 @@ import (
 
 // Judge judges every stored answer of the plan's studies, says on notes how far it is,
 // counts what became of them, and scores the trials.
-func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *store.Store, srv *managed.Servers, notes io.Writer) (map[results.Status]int, error) {
+func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *store.Store, srv *servers.Servers, notes io.Writer) (map[results.Status]int, error) {
 	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func tellFile(notes io.Writer, name string, f *judges.File, absent int) {
 }
 
 // slots are the judges that bench.yaml names, and how many cases each may have at once.
-func (b *Bench) slots(ctx context.Context, st *store.Store, srv *managed.Servers) (map[string]judge.Slot, error) {
+func (b *Bench) slots(ctx context.Context, st *store.Store, srv *servers.Servers) (map[string]judge.Slot, error) {
 	slots := map[string]judge.Slot{}
 	for _, j := range b.Config.Judges {
 		if own := b.judges[j.Name]; own != nil {
@@ -184,7 +184,7 @@ func (b *Bench) slots(ctx context.Context, st *store.Store, srv *managed.Servers
 }
 
 // ModelOf is a judge that asks a model, without the adapter of a hosted one.
-func ModelOf(j config.Judge, srv *managed.Servers) (m *judge.Model, err error) {
+func ModelOf(j config.Judge, srv *servers.Servers) (m *judge.Model, err error) {
 	m = &judge.Model{Name: j.Name, Model: j.Model, Sampling: j.Sampling, Timeouts: j.Timeouts, Clock: timing.NewClock(), Retries: 2, Think: new(bool)}
 	if j.Hosted != nil {
 		m.Think = nil // langchaingo has no place for it
@@ -201,7 +201,7 @@ func ModelOf(j config.Judge, srv *managed.Servers) (m *judge.Model, err error) {
 // noteJudges stores what answered as each judge that is a model, so that a report
 // can say whether a model judged its own weights. A server that cannot be asked
 // now stays unknown: none is started for it.
-func (b *Bench) noteJudges(ctx context.Context, st *store.Store, srv *managed.Servers) error {
+func (b *Bench) noteJudges(ctx context.Context, st *store.Store, srv *servers.Servers) error {
 	const patience = 5 * time.Second
 	man, ok, err := st.Manifest(ctx)
 	if err != nil || !ok {
@@ -218,7 +218,7 @@ func (b *Bench) noteJudges(ctx context.Context, st *store.Store, srv *managed.Se
 		} else if be, err = srv.Backend(j.Backend); err != nil {
 			return err
 		}
-		if m, ok := be.(*managed.Backend); ok {
+		if m, ok := be.(*servers.Backend); ok {
 			be = m.Backend
 		}
 		short, cancel := context.WithTimeout(ctx, patience)
@@ -246,7 +246,7 @@ type beside struct {
 }
 
 // judgeBeside starts it; nil: there is no such judge.
-func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *store.Store, srv *managed.Servers, notes io.Writer) (*beside, error) {
+func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *store.Store, srv *servers.Servers, notes io.Writer) (*beside, error) {
 	slots, err := b.slots(ctx, st, srv)
 	if err != nil {
 		return nil, err

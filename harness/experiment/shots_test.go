@@ -15,8 +15,8 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/dataset/table"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/results"
 )
 
@@ -77,7 +77,7 @@ func TestRequestsWithAnExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := managed.NewServers(b.Config)
+	servers := servers.NewServers(b.Config)
 	servers.Dial = HangUp
 	defer servers.Close()
 	picture := regexp.MustCompile(`(data:image/png;base64,|"images":\[")([A-Za-z0-9+/=]+)`)

@@ -21,9 +21,9 @@ import (
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/machine"
-	"assay/harness/managed"
 	"assay/harness/plan"
 	"assay/harness/run"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -127,7 +127,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 func TestMetricsAreTheStores(t *testing.T) {
 	t.Parallel()
 	b, p, st, man := begun(t)
-	srv := managed.NewServers(b.Config)
+	srv := servers.NewServers(b.Config)
 	defer srv.Close()
 	b.Meter = run.New(man.Name, "test")
 	held, err := st.Extents(t.Context(), man)

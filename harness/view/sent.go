@@ -11,8 +11,8 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
@@ -32,7 +32,7 @@ type sender struct {
 	mu      sync.Mutex // everything below: pictures are made one after the other
 	opened  bool
 	exp     *experiment.Bench
-	servers *managed.Servers
+	servers *servers.Servers
 	items   map[string]map[string]*dataset.Item // by study and ID
 	why     error                               // why there is no bench
 	kept    map[results.Key]*viewer.Sent
@@ -79,7 +79,7 @@ func (s *sender) open() error {
 	if err != nil {
 		return err
 	}
-	s.exp, s.servers = b, managed.NewServers(cfg)
+	s.exp, s.servers = b, servers.NewServers(cfg)
 	s.servers.Dial = experiment.HangUp // nothing is ever sent
 	s.items = map[string]map[string]*dataset.Item{}
 	for _, sc := range cfg.Studies {

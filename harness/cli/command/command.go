@@ -19,7 +19,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
-	"assay/harness/managed"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/text"
@@ -285,7 +285,7 @@ func Load(c *cli.Context) (*experiment.Bench, error) {
 
 // WarnLeft says which servers live that a run of a store left when it was killed.
 func WarnLeft(c *cli.Context, store string) {
-	for _, left := range managed.Left(store) {
+	for _, left := range servers.Left(store) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s still runs: a run of %s was killed; assay run or assay doctor ends it\n", left, store)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/fleet"
 	"assay/harness/fleet/turn"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 )
@@ -21,7 +21,7 @@ import (
 // slice works on the slice of a job, and says whether this worker is fit for the next.
 // What becomes of it is in the database in any case: stored, given back, or noted as an
 // error; where the database cannot be told, the silence is.
-func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *managed.Servers, timed bool, sum *Summary) (ok bool) {
+func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *servers.Servers, timed bool, sum *Summary) (ok bool) {
 	s, err := w.claim(ctx, job)
 	if err != nil {
 		return errors.Is(err, fleet.ErrLost)
@@ -160,7 +160,7 @@ func (w *Worker) part(s fleet.Slice, path string) (*experiment.Bench, *plan.Plan
 }
 
 // answer asks the model, and says which trials are in the store.
-func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string, servers *managed.Servers) (trials []fleet.Trial, err error) {
+func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string, servers *servers.Servers) (trials []fleet.Trial, err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func keyOf(k results.Key) string {
 }
 
 // judge judges the answers of a slice.
-func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers *managed.Servers) (err error) {
+func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers *servers.Servers) (err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return err

@@ -28,8 +28,8 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/fleet"
 	"assay/harness/fleet/turn"
-	"assay/harness/managed"
 	"assay/harness/plan"
+	"assay/harness/servers"
 	"assay/results"
 	"assay/results/store"
 )
@@ -358,7 +358,7 @@ func (w *Worker) reach(ctx context.Context, model string) error {
 		if m.Name != model {
 			continue
 		}
-		servers := managed.NewServers(w.Bench.Config)
+		servers := servers.NewServers(w.Bench.Config)
 		defer servers.Close()
 		if c := servers.Config(m.Backend); len(c.Command) > 0 {
 			return nil
@@ -413,7 +413,7 @@ func (w *Worker) serve(ctx context.Context, kind fleet.Kind, wanted fleet.Wanted
 		}
 		defer t.Close()
 	}
-	servers := managed.NewServers(w.Bench.Config)
+	servers := servers.NewServers(w.Bench.Config)
 	servers.Stay = true
 	defer servers.Close()
 	serving, leave := context.WithCancel(ctx)

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package managed
+package servers
 
 import (
 	"os/exec"

@@ -1,4 +1,4 @@
-package managed
+package servers
 
 import (
 	"crypto/rand"

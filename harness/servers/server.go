@@ -1,4 +1,4 @@
-// Package managed starts a model server when it is needed and stops it when its
+// Package servers starts a model server when it is needed and stops it when its
 // block is over, so that one experiment can run several servers on one GPU.
 //
 //  1. Up starts the command in a session of its own and waits until the
@@ -13,7 +13,7 @@
 //
 // Whatever the server writes is kept: its end is part of every error. Servers are all
 // backends of a bench.yaml: these, phantoms, and those that run by themselves.
-package managed
+package servers
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package managed_test
+package servers_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/managed"
+	"assay/harness/servers"
 )
 
 // TestWeightsThatAreSwappedUnderOnePathAreNoticed: between two runs of a llama-server on
@@ -40,10 +40,10 @@ func TestWeightsThatAreSwappedUnderOnePathAreNoticed(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	srv := func(place string) *managed.Servers {
-		return managed.NewServers(&config.Config{Store: filepath.Join(dir, "s.sqlite"), Backends: []config.Backend{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
+	srv := func(place string) *servers.Servers {
+		return servers.NewServers(&config.Config{Store: filepath.Join(dir, "s.sqlite"), Backends: []config.Backend{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
 	}
-	identity := func(servers *managed.Servers) backends.Identity {
+	identity := func(servers *servers.Servers) backends.Identity {
 		t.Helper()
 		b, err := servers.Backend("b")
 		if err != nil {
