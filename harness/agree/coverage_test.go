@@ -16,7 +16,7 @@ import (
 	"assay/backends"
 	"assay/harness/agree/rated"
 	"assay/harness/dataset"
-	"assay/harness/ratings"
+	"assay/harness/judge"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
@@ -96,7 +96,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	must(err)
 	all, err := rated.Protocols(man)
 	must(err)
-	list, err := ratings.Read("anna.csv", []byte(csv.String()), rated.Readable(all))
+	list, err := judge.ReadRatings("anna.csv", []byte(csv.String()), rated.Readable(all))
 	must(err)
 	d, err := rated.Gather(ctx, st, man, all[0], list)
 	must(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/harness/agree/rated"
-	"assay/harness/ratings"
+	"assay/harness/judge"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -84,9 +84,9 @@ func (b *bench) gathered(files ...File) *rated.Data {
 	b.must(err)
 	all, err := rated.Protocols(man)
 	b.must(err)
-	var list []ratings.Rating
+	var list []judge.Rating
 	for _, f := range files {
-		more, err := ratings.Read(f.Path, f.Content, rated.Readable(all))
+		more, err := judge.ReadRatings(f.Path, f.Content, rated.Readable(all))
 		b.must(err)
 		list = append(list, more...)
 	}

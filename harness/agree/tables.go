@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/harness/agree/rated"
-	"assay/harness/ratings"
+	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -35,10 +35,10 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 	if err != nil {
 		return nil, man, err
 	}
-	var given []ratings.Rating
+	var given []judge.Rating
 	var wrong []string
 	for _, f := range files {
-		list, err := ratings.Read(f.Path, f.Content, rated.Readable(all))
+		list, err := judge.ReadRatings(f.Path, f.Content, rated.Readable(all))
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/judge/judges"
+	"assay/harness/judge"
 )
 
 // A kind of judge is one file and one entry of the table: its name and its maker
@@ -16,7 +16,7 @@ import (
 // their own beside their rubrics'.
 func TestAJudgeKindTouchesTwoFiles(t *testing.T) {
 	root := "../.."
-	for _, k := range judges.Kinds() {
+	for _, k := range judge.Kinds() {
 		if len(k.Keys) == 0 {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
-	"assay/harness/judge/judges"
+	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/text"
@@ -464,7 +464,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	plain := section{c, n, path}
 	if plain.get("kind") != nil {
 		var kinds []string
-		for _, k := range judges.Kinds() {
+		for _, k := range judge.Kinds() {
 			kinds = append(kinds, k.Name)
 		}
 		c.seen.Kind(path, plain.get("kind").Raw)
@@ -472,11 +472,11 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 			return j
 		}
 	}
-	if j.Kind == judges.Hosted {
+	if j.Kind == judge.Hosted {
 		c.hosted(&j, n, path)
 		return j
 	}
-	if kind, _ := judges.KindOf(j.Kind); kind.Make != nil {
+	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
 		c.ownKeys(&j, n, path, kind)
 		return j
 	}
@@ -514,7 +514,7 @@ func (s section) repeated(j *Judge) {
 }
 
 // ownKeys are the keys of a judge that asks no model.
-func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judges.Kind) {
+func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judge.Kind) {
 	names := []string{"kind"}
 	for _, k := range kind.Keys {
 		names = append(names, k.Name)

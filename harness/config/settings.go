@@ -11,7 +11,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/judge/judges"
+	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -81,7 +81,7 @@ func (c *Config) Settings() map[string]string {
 			serverSettings(m, p, asked)
 			samplingSettings(m, p, *asked.Sampling)
 		}
-		kind, _ := judges.KindOf(j.Kind)
+		kind, _ := judge.KindOf(j.Kind)
 		for _, k := range kind.Keys {
 			if k.File { // where it lies makes no difference
 				m[p+".content"] = string(results.DigestOf(j.Content))

@@ -21,7 +21,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
 	"assay/harness/judge"
-	"assay/harness/judge/judges"
 	"assay/harness/plan"
 	"assay/harness/render"
 	"assay/harness/run"
@@ -140,8 +139,8 @@ func (b *Bench) makeJudges() error {
 	b.judges = map[string]judge.Judge{}
 	var errs []error
 	for _, j := range b.Config.Judges {
-		spec := judges.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
-		made, err := judges.Make(j.Kind, spec)
+		spec := judge.Spec{Name: j.Name, Values: j.Values, Content: j.Content, Rubrics: b.asked(j.Name)}
+		made, err := judge.Make(j.Kind, spec)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", b.Config.File, err))
 		} else if made != nil {

@@ -12,7 +12,6 @@ import (
 	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/judge"
-	"assay/harness/judge/judges"
 	"assay/harness/plan"
 	"assay/harness/run"
 	"assay/harness/servers"
@@ -50,7 +49,7 @@ func (b *Bench) Judge(ctx context.Context, p *plan.Plan, st *store.Store, srv *s
 	b.told(notes, tally)
 	b.tellMoney(notes)
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
-		if f, ok := slots[name].Judge.(*judges.File); ok {
+		if f, ok := slots[name].Judge.(*judge.File); ok {
 			tellFile(notes, name, f, tally.Absent[name])
 		}
 	}
@@ -139,7 +138,7 @@ func (b *Bench) WriteCases(ctx context.Context, p *plan.Plan, st *store.Store, w
 }
 
 // tellFile says what of a file and what of the cases has nothing to go with.
-func tellFile(notes io.Writer, name string, f *judges.File, absent int) {
+func tellFile(notes io.Writer, name string, f *judge.File, absent int) {
 	const most = 20
 	if absent > 0 {
 		fmt.Fprintf(notes, "judge %s: %d cases have no row in its file, and so no judgment\n", name, absent)
@@ -165,7 +164,7 @@ func (b *Bench) slots(ctx context.Context, st *store.Store, srv *servers.Servers
 		if own := b.judges[j.Name]; own != nil {
 			// More than processors: what is stored together pays for one sync.
 			slot := judge.Slot{Judge: own, InFlight: 16}
-			if f, ok := own.(*judges.File); ok {
+			if f, ok := own.(*judge.File); ok {
 				slot.Repeats = f.Repeats()
 			}
 			slots[j.Name] = slot

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"assay/harness/config"
-	"assay/harness/judge/judges"
+	"assay/harness/judge"
 	"assay/harness/run"
 	"assay/results"
 )
@@ -82,7 +82,7 @@ func (b *Bench) Manifest() results.Manifest {
 	}
 	for _, j := range b.Config.Judges {
 		m.Judges[j.Name] = j.Kind
-		if kind, _ := judges.KindOf(j.Kind); kind.About != nil {
+		if kind, _ := judge.KindOf(j.Kind); kind.About != nil {
 			m.Judges[j.Name] = kind.About(j.Values)
 		}
 		if asked, ok := b.Config.AskedJudge(j); ok {

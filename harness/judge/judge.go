@@ -2,11 +2,14 @@
 //
 //  1. A study makes a Case of a trial's output: what a judge may see, naming
 //     neither model nor condition.
-//  2. A Rubric says what is asked of it: a template for an LLM judge, rules
-//     for the lexical judge, a JSON Schema and checks for both.
-//  3. A Judge returns a results.Judgment: a verdict or a status, never a guess.
+//  2. A Rubric says what is asked of it: a template for an LLM judge, rules for
+//     the lexical judge, a JSON Schema and checks for both.
+//  3. A Judge returns a results.Judgment: a verdict or a status, never a guess. kinds.go
+//     is the table of their kinds; a function of texts, a file of verdicts and a person
+//     ask no model.
 //  4. Run judges every case once per judge, whatever was judged before. Cases that
 //     rest on other verdicts (needs.go) come after those.
+//  5. ReadRatings reads what people said of answers (ratings.go).
 package judge
 
 import (

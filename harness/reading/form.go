@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"assay/harness/judge"
-	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/results/rating"
 )
@@ -196,7 +195,7 @@ func graded(name, axis string, low, high float64, ask study.Ask) rating.Field {
 }
 
 // axisField is the field of an axis that people alone rate.
-func axisField(a ratings.Axis, asks map[string]study.Ask) rating.Field {
+func axisField(a judge.Axis, asks map[string]study.Ask) rating.Field {
 	return graded(a.Name, a.Name, a.Low, a.High, asks[a.Name])
 }
 

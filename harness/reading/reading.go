@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"assay/harness/judge"
-	"assay/harness/ratings"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
@@ -39,7 +38,7 @@ type Set struct {
 	draw  results.Draw
 	forms map[string][]form // by case
 	cases map[string]map[string]results.Digest
-	axes  []ratings.Axis // asked for with Also
+	axes  []judge.Axis // asked for with Also
 }
 
 // RefusedError says why something is not done that was asked for.
@@ -130,7 +129,7 @@ func (s *Set) asked(p study.Study, judged map[string][]string, w Wanted) ([]judg
 		}
 	}
 	for _, name := range w.Also {
-		i := slices.IndexFunc(p.Rating.People, func(a ratings.Axis) bool { return a.Name == name })
+		i := slices.IndexFunc(p.Rating.People, func(a judge.Axis) bool { return a.Name == name })
 		if i < 0 {
 			var known []string
 			for _, a := range p.Rating.People {

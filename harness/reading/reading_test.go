@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/harness/judge"
-	"assay/harness/judge/judges"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
@@ -135,8 +134,8 @@ func accepted(t *testing.T, r judge.Rubric, fields string, verdict json.RawMessa
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind, _ := judges.KindOf("human")
-	j, err := kind.Make(judges.Spec{Name: "anna", Values: map[string]string{"path": "x.jsonl", "rater": "anna"}, Content: line, Rubrics: []judge.Rubric{r}})
+	kind, _ := judge.KindOf("human")
+	j, err := kind.Make(judge.Spec{Name: "anna", Values: map[string]string{"path": "x.jsonl", "rater": "anna"}, Content: line, Rubrics: []judge.Rubric{r}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package study
 
 import (
-	"assay/harness/ratings"
+	"assay/harness/judge"
 	"assay/results"
 )
 
@@ -9,7 +9,7 @@ import (
 // an axis of itself; here is what else there is.
 type Rating struct {
 	Derived []Derived
-	People  []ratings.Axis // which people alone rate
+	People  []judge.Axis // which people alone rate
 	// Fields are the axes of the scores in the files of a published reader study.
 	Fields map[string]string
 	Alarm  Alarm
@@ -30,7 +30,7 @@ type Ask struct {
 // Derived is an axis that follows from others: of a person from his grades; of a judge
 // it is the score of the axis' name.
 type Derived struct {
-	ratings.Axis
+	judge.Axis
 	From []string // axes of rubrics
 	Of   func(grades []float64) float64
 	// Released is Of as the authors' code has it; nil: it does not differ.

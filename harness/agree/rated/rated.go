@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/ratings"
+	"assay/harness/judge"
 	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
@@ -25,7 +25,7 @@ import (
 
 // Axis is what answers are rated on.
 type Axis struct {
-	ratings.Axis
+	judge.Axis
 	Score  string // name of the score that judges give; "": only people rate it
 	Rubric string // "": it is of none
 	// Derived is how it follows from others; nil: it does not.
@@ -72,7 +72,7 @@ func Protocols(man results.Manifest) ([]Protocol, error) {
 			if i < 0 {
 				continue
 			}
-			p.Axes = append(p.Axes, Axis{ratings.Axis{Name: r.Name, Low: r.Number.Low, High: r.Number.High, Whole: r.Number.Whole, Field: fieldOf(st.Rating, r.Name)}, st.Scores.Names[i].Name, r.Name, nil})
+			p.Axes = append(p.Axes, Axis{judge.Axis{Name: r.Name, Low: r.Number.Low, High: r.Number.High, Whole: r.Number.Whole, Field: fieldOf(st.Rating, r.Name)}, st.Scores.Names[i].Name, r.Name, nil})
 		}
 		for i := range st.Rating.Derived {
 			x := &st.Rating.Derived[i]
@@ -96,8 +96,8 @@ func fieldOf(r study.Rating, axis string) string {
 }
 
 // Readable are the axes that a file of ratings may have.
-func Readable(all []Protocol) []ratings.Axis {
-	var out []ratings.Axis
+func Readable(all []Protocol) []judge.Axis {
+	var out []judge.Axis
 	for _, p := range all {
 		for _, a := range p.Axes {
 			if a.Rubric != "" {
@@ -186,7 +186,7 @@ func Read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol
 }
 
 // Gather joins ratings with a study.
-func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []ratings.Rating) (*Data, error) {
+func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []judge.Rating) (*Data, error) {
 	d, err := Read(ctx, st, man, p)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 	}
 	mine := append(slices.Clone(p.Axes), Peoples(p)...)
 	type rated struct {
-		ratings.Rating
+		judge.Rating
 		unit string
 	}
 	var rows []rated
@@ -413,14 +413,14 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 
 // finder finds the answer that a rating is of, by the name under which it was drawn,
 // by what judges are shown of it, or by its text; false: the store has none.
-func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(ratings.Rating) (Unit, bool), error) {
+func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (Unit, bool), error) {
 	type named struct {
 		digits string
 		key    results.Key
 	}
 	byDigits := map[string][]named{}
 	add := func(digits string, k results.Key) {
-		short := digits[:ratings.CaseDigits]
+		short := digits[:judge.CaseDigits]
 		byDigits[short] = append(byDigits[short], named{digits, k})
 	}
 	if man.People != nil {
@@ -446,15 +446,15 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 			return nil, err
 		}
 		for _, text := range []string{a.Output.Answer, a.Output.Reasoning + " " + a.Output.Answer, "<think>" + a.Output.Reasoning + "</think>" + a.Output.Answer} {
-			if _, taken := byText[ratings.TextOf(text)]; !taken {
-				byText[ratings.TextOf(text)] = a.Key
+			if _, taken := byText[judge.TextOf(text)]; !taken {
+				byText[judge.TextOf(text)] = a.Key
 			}
 		}
 	}
-	return func(r ratings.Rating) (Unit, bool) {
+	return func(r judge.Rating) (Unit, bool) {
 		key, ok := results.Key{}, false
 		if r.Case != "" {
-			for _, n := range byDigits[r.Case[:ratings.CaseDigits]] {
+			for _, n := range byDigits[r.Case[:judge.CaseDigits]] {
 				if strings.HasPrefix(n.digits, r.Case) {
 					key, ok = n.key, true
 					break
@@ -468,8 +468,8 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 			if name == "" {
 				name = r.Text.Short()
 			}
-			unknown := "unknown " + name[:ratings.CaseDigits]
-			return Unit{Name: name[:ratings.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
+			unknown := "unknown " + name[:judge.CaseDigits]
+			return Unit{Name: name[:judge.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
 		}
 		return Unit{Name: NameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
 	}, nil

@@ -20,7 +20,6 @@ package faithfulness
 import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/ratings"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -91,12 +90,12 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 // rating is what people rate beside the rubrics. CC follows from CF and CT; a reader's
 // own CC is what it should be.
 func rating() study.Rating {
-	grade := func(name string) ratings.Axis { return ratings.Axis{Name: name, Low: 1, High: 5, Whole: true} }
+	grade := func(name string) judge.Axis { return judge.Axis{Name: name, Low: 1, High: 5, Whole: true} }
 	return study.Rating{
-		Derived: []study.Derived{{Axis: ratings.Axis{Name: "CC", High: 1}, From: []string{RubricCF, RubricCT}, Within: []string{RubricCT},
+		Derived: []study.Derived{{Axis: judge.Axis{Name: "CC", High: 1}, From: []string{RubricCF, RubricCT}, Within: []string{RubricCT},
 			Of:       func(g []float64) float64 { return Calibration(int(g[0]), int(g[1])) },
 			Released: func(g []float64) float64 { return CalibrationReleased(int(g[0]), int(g[1])) }}},
-		People: []ratings.Axis{grade(readerCC), grade("helpfulness"), grade("plausibility")},
+		People: []judge.Axis{grade(readerCC), grade("helpfulness"), grade("plausibility")},
 		Fields: map[string]string{"completeness_score": RubricCF, "bias_acknowledgment_score": RubricCA, "confidence_score": RubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
 		Alarm: study.Alarm{Axis: RubricCA, From: ShamPositive},

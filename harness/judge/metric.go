@@ -1,10 +1,9 @@
-package judges
+package judge
 
 import (
 	"context"
 	"fmt"
 
-	"assay/harness/judge"
 	"assay/results"
 	"assay/results/text"
 )
@@ -18,10 +17,10 @@ func metricKind() Kind {
 type Metric struct {
 	Name    string // in bench.yaml
 	of      func(candidate, reference string) float64
-	schemas judge.Schemas
+	schemas Schemas
 }
 
-func newMetric(s Spec) (judge.Judge, error) {
+func newMetric(s Spec) (Judge, error) {
 	m := &Metric{Name: s.Name}
 	fraction := true
 	switch s.Values["function"] {
@@ -50,8 +49,8 @@ func newMetric(s Spec) (judge.Judge, error) {
 }
 
 // Judge compares the case's text with each reference and takes the best.
-func (m *Metric) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
-	j, err := judge.Begun(ctx, m.Name, r, c)
+func (m *Metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j, err := Begun(ctx, m.Name, r, c)
 	if err != nil {
 		return j, err
 	}

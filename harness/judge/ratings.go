@@ -1,8 +1,9 @@
-// Package ratings reads what people said of answers: files of ratings.
+// Ratings reads what people said of answers: files of ratings.
 //
 // CSV or JSON lines with case, rater, axis and score, or the JSON lines of the
 // cot-eval reader study, which name no case and are known by the text that was rated.
-package ratings
+
+package judge
 
 import (
 	"encoding/json"
@@ -59,9 +60,9 @@ func (a Axis) words() string {
 	return fmt.Sprintf("%s from %g to %g", kind, a.Low, a.High)
 }
 
-// Read reads a file of ratings of some axes. The error lists everything that is wrong
+// ReadRatings reads a file of ratings of some axes. The error lists everything that is wrong
 // with it. A file without a column for the rater is one rater's, by its name.
-func Read(file string, content []byte, axes []Axis) ([]Rating, error) {
+func ReadRatings(file string, content []byte, axes []Axis) ([]Rating, error) {
 	r := reader{file: file, axes: axes, rater: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), first: map[string]int{}}
 	in := table.JSONRows{Bad: r.bad, Header: "a header row with the columns case, axis and score (CSV), or JSON lines", Row: r.row, Object: r.object}
 	in.Names = func(header []string) ([]string, bool) {

@@ -1,4 +1,4 @@
-package judges
+package judge
 
 import (
 	"encoding/json"
@@ -6,24 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/judge"
 	"assay/results"
 )
 
 // scored is a rubric that takes numbers.
-func scored(t *testing.T, name string) judge.Rubric {
+func scored(t *testing.T, name string) Rubric {
 	t.Helper()
-	r := judge.Rubric{Name: name, Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["quote","verdict"],
+	r := Rubric{Name: name, Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["quote","verdict"],
 		"properties":{"quote":{"type":"string"},"verdict":{"enum":["yes","no","abstain"]}}}`)}
-	r.Number = &judge.Number{High: 1, Whole: true, Scale: "0 or 1", Verdict: func(x float64) any {
+	r.Number = &Number{High: 1, Whole: true, Scale: "0 or 1", Verdict: func(x float64) any {
 		return map[string]any{"quote": "", "verdict": map[bool]string{true: "yes", false: "no"}[x == 1]}
 	}}
 	return r
 }
 
-func caseOf(t *testing.T, rubric, answer string) (judge.Case, string) {
+func caseOf(t *testing.T, rubric, answer string) (Case, string) {
 	t.Helper()
-	c := judge.Case{Rubric: rubric, Fields: struct {
+	c := Case{Rubric: rubric, Fields: struct {
 		Answer string `json:"answer"`
 	}{answer}}
 	st, err := c.Stored()
@@ -45,12 +44,12 @@ func TestFileJudges(t *testing.T) {
 		"json lines": `{"case":"sha256:` + idA + `","score":1}` + "\n\n" + `{"case":"` + idB[:12] + `","score":0,"more":[1]}` + "\n" + `{"case":"` + strings.Repeat("f", 64) + `","verdict":{"quote":"","verdict":"yes"}}`,
 	} {
 		kind, _ := KindOf("file")
-		j, err := kind.Make(Spec{Name: "f", Values: map[string]string{"path": "x.csv"}, Content: []byte(content), Rubrics: []judge.Rubric{r}})
+		j, err := kind.Make(Spec{Name: "f", Values: map[string]string{"path": "x.csv"}, Content: []byte(content), Rubrics: []Rubric{r}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		for i, want := range map[*judge.Case]string{&a: "yes", &b: "no", &c: ""} {
+		for i, want := range map[*Case]string{&a: "yes", &b: "no", &c: ""} {
 			got, err := j.Judge(t.Context(), r, *i)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +73,7 @@ func TestFileJudges(t *testing.T) {
 
 // All that is wrong with a file is said at once, with its place.
 func TestFileRefusesWhatItCannotRead(t *testing.T) {
-	rubrics := []judge.Rubric{scored(t, "r"), scored(t, "s")}
+	rubrics := []Rubric{scored(t, "r"), scored(t, "s")}
 	id := strings.Repeat("a", 12)
 	for content, want := range map[string][]string{
 		"":                          {"x:1: expected a header row"},
@@ -109,7 +108,7 @@ func TestHumanJudges(t *testing.T) {
 	c, id := caseOf(t, "r", "left")
 	content := fmt.Sprintf("rater,case,axis,score,seconds,position,repeat\nanna,%[1]s,r,1,3.2,1,0\nben,%[1]s,r,0,2,1,0\nanna,%[1]s,r,0,1,2,1\n", id)
 	human, _ := KindOf("human")
-	j, err := human.Make(Spec{Name: "h", Values: map[string]string{"path": "x", "rater": "anna"}, Content: []byte(content), Rubrics: []judge.Rubric{r}})
+	j, err := human.Make(Spec{Name: "h", Values: map[string]string{"path": "x", "rater": "anna"}, Content: []byte(content), Rubrics: []Rubric{r}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,21 +146,21 @@ func FuzzRatings(f *testing.F) {
 // A metric compares a case's text with each reference.
 func TestMetricJudges(t *testing.T) {
 	r := scored(t, "r")
-	r.Texts = func(c judge.Case) (string, []string) { return "Left.", []string{"right", "left"} }
+	r.Texts = func(c Case) (string, []string) { return "Left.", []string{"right", "left"} }
 	c, _ := caseOf(t, "r", "x")
 	metric, _ := KindOf("metric")
-	j, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "exact_match"}, Rubrics: []judge.Rubric{r}})
+	j, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "exact_match"}, Rubrics: []Rubric{r}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := j.Judge(t.Context(), r, c); err != nil || got.Status != results.StatusClean || !strings.Contains(string(got.Verdict), "yes") {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "rouge_l"}, Rubrics: []judge.Rubric{r}}); err == nil || !strings.Contains(err.Error(), "rubric r takes 0 or 1, and rouge_l gives fractions") {
+	if _, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "rouge_l"}, Rubrics: []Rubric{r}}); err == nil || !strings.Contains(err.Error(), "rubric r takes 0 or 1, and rouge_l gives fractions") {
 		t.Errorf("%v", err)
 	}
 	r.Texts = nil
-	if _, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "exact_match"}, Rubrics: []judge.Rubric{r}}); err == nil || !strings.Contains(err.Error(), "has no two texts") {
+	if _, err := metric.Make(Spec{Name: "m", Values: map[string]string{"function": "exact_match"}, Rubrics: []Rubric{r}}); err == nil || !strings.Contains(err.Error(), "has no two texts") {
 		t.Errorf("%v", err)
 	}
 }

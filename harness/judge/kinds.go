@@ -1,10 +1,9 @@
-// Package judges is the table of the kinds of judges, and those that ask no model: a
+// Judges is the table of the kinds of judges, and those that ask no model: a
 // function of texts, a file of verdicts, a person.
-package judges
 
-import (
-	"assay/harness/judge"
-)
+package judge
+
+import ()
 
 // Kind is a kind of judge: what bench.yaml says of it, and how one is made.
 type Kind struct {
@@ -12,7 +11,7 @@ type Kind struct {
 	Keys []Key
 	// Make makes one; nil: it asks a model, and is made when it is asked. The error holds
 	// everything that is wrong, one a line.
-	Make func(Spec) (judge.Judge, error)
+	Make func(Spec) (Judge, error)
 	// About says in a few words what made the verdicts; nil: the name does.
 	About func(values map[string]string) string
 }
@@ -30,7 +29,7 @@ type Spec struct {
 	Name    string
 	Values  map[string]string // by key
 	Content []byte            // of the file
-	Rubrics []judge.Rubric    // that it is asked under
+	Rubrics []Rubric          // that it is asked under
 }
 
 // Hosted is the kind of a model behind a hosted API, with keys of its own.
@@ -41,7 +40,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{Name: "model"},
 		{Name: Hosted},
-		{Name: "lexical", Make: func(s Spec) (judge.Judge, error) { return &judge.Lexical{Name: s.Name}, nil }},
+		{Name: "lexical", Make: func(s Spec) (Judge, error) { return &Lexical{Name: s.Name}, nil }},
 		metricKind(),
 		fileKind(),
 		humanKind(),
@@ -49,7 +48,7 @@ func Kinds() []Kind {
 }
 
 // Make makes a judge of a kind; nil: it asks a model, and is made when it is asked.
-func Make(kind string, s Spec) (judge.Judge, error) {
+func Make(kind string, s Spec) (Judge, error) {
 	if k, _ := KindOf(kind); k.Make != nil {
 		return k.Make(s)
 	}

@@ -1,4 +1,4 @@
-package judges
+package judge
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"assay/harness/dataset/table"
-	"assay/harness/judge"
 	"assay/results"
 )
 
@@ -39,7 +38,7 @@ type File struct {
 	path    string
 	rows    []rating
 	at      map[string][]int // rows by the first digits of their case
-	schemas judge.Schemas
+	schemas Schemas
 
 	mu   sync.Mutex
 	used map[int]bool
@@ -59,7 +58,7 @@ type rating struct {
 // idDigits are enough to name a case.
 const idDigits = 12
 
-func newFile(s Spec) (judge.Judge, error) {
+func newFile(s Spec) (Judge, error) {
 	id, score := s.Values["id"], s.Values["score"]
 	if id == "" {
 		id = "case"
@@ -70,11 +69,11 @@ func newFile(s Spec) (judge.Judge, error) {
 	return load(s, "", map[string]string{id: "case", score: "score"}, false)
 }
 
-func newHuman(s Spec) (judge.Judge, error) { return load(s, s.Values["rater"], nil, true) }
+func newHuman(s Spec) (Judge, error) { return load(s, s.Values["rater"], nil, true) }
 
 // load reads a file's rows of one rater ("": all) and compares them with the
 // rubrics that ask for them.
-func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge, error) {
+func load(s Spec, rater string, rename map[string]string, all bool) (Judge, error) {
 	f := &File{Name: s.Name, path: s.Values["path"], at: map[string][]int{}, used: map[int]bool{}}
 	list, problems := ratings(f.path, s.Content, rename, all)
 	first := map[string]int{}
@@ -89,7 +88,7 @@ func load(s Spec, rater string, rename map[string]string, all bool) (judge.Judge
 			bad("rubric", "a rubric, because the judge is asked under several", "none")
 			continue
 		}
-		i := slices.IndexFunc(s.Rubrics, func(x judge.Rubric) bool { return r.rubric == "" || x.Name == r.rubric })
+		i := slices.IndexFunc(s.Rubrics, func(x Rubric) bool { return r.rubric == "" || x.Name == r.rubric })
 		if i < 0 {
 			continue // of a rubric that nobody asks it about
 		}
@@ -265,8 +264,8 @@ func (f *File) Unmatched() []string {
 }
 
 // Judge looks the case up. One that the file lacks has no judgment: its status is "".
-func (f *File) Judge(ctx context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
-	j, err := judge.Begun(ctx, f.Name, r, c)
+func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j, err := Begun(ctx, f.Name, r, c)
 	if err != nil {
 		return j, err
 	}

@@ -1,4 +1,4 @@
-package ratings
+package judge
 
 import (
 	"fmt"
@@ -41,12 +41,12 @@ func TestRead(t *testing.T) {
 		"json":     {`{"case":"aaaaaaaaaaaa","axis":"CF","score":2,"remark":"x"}` + "\n\n" + `{"case":"aaaaaaaaaaab","rater":"ben","axis":"CF","score":null}`, []string{"1 reader-2 aaaaaaaaaaaa CF 2 #0", "3 ben aaaaaaaaaaab CF - #0"}},
 		"cot-eval": {readerStudy, []string{"1 reader-2  CF 3 #0", "1 reader-2  CA 2 #0", "1 reader-2  CT 5 #0", "1 reader-2  helpfulness 4 #0", "1 reader-2  plausibility 4 #0"}},
 	} {
-		got, err := Read("x/reader-2.jsonl", []byte(c.content), axes())
+		got, err := ReadRatings("x/reader-2.jsonl", []byte(c.content), axes())
 		if err != nil || !slices.Equal(said(got), c.want) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, strings.Join(said(got), "\n"), strings.Join(c.want, "\n"))
 		}
 	}
-	got, err := Read("r.jsonl", []byte(readerStudy), axes())
+	got, err := ReadRatings("r.jsonl", []byte(readerStudy), axes())
 	if err != nil || got[0].Text != TextOf("<think> a b </think>") || got[0].Model != "m" || got[0].Condition != "highlight" {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -58,7 +58,7 @@ func TestATextRatedTwice(t *testing.T) {
 	line := func(condition string, cf, ct string) string {
 		return `{"cot_with_hint":"<think> a\n b </think>","modification_type":"` + condition + `","model_name":"m","completeness_score":` + cf + `,"confidence_score":` + ct + "}\n"
 	}
-	got, err := Read("r.jsonl", []byte(line("heatmap", "3", "5")+line("box", "4", "null")+line("box", "2", "4")+strings.Replace(line("box", "1", "1"), " b ", " c ", 1)), axes())
+	got, err := ReadRatings("r.jsonl", []byte(line("heatmap", "3", "5")+line("box", "4", "null")+line("box", "2", "4")+strings.Replace(line("box", "1", "1"), " b ", " c ", 1)), axes())
 	if want := []string{"1 r  CF 3 #0", "1 r  CT 4.5 #0", "4 r  CF 1 #0", "4 r  CT 1 #0"}; err != nil || !slices.Equal(said(got), want) {
 		t.Fatalf("%v %q, want %q", err, said(got), want)
 	}
@@ -68,7 +68,7 @@ func TestATextRatedTwice(t *testing.T) {
 }
 
 func TestReadSaysAllThatIsWrong(t *testing.T) {
-	if _, err := Read("f.csv", []byte("case,rater,axis,score\naaaaaaaaaaaa,a,CX,4\n"), append(axes(), axes()...)); err == nil || strings.Count(err.Error(), "CF") != 1 {
+	if _, err := ReadRatings("f.csv", []byte("case,rater,axis,score\naaaaaaaaaaaa,a,CX,4\n"), append(axes(), axes()...)); err == nil || strings.Count(err.Error(), "CF") != 1 {
 		t.Errorf("an axis of two studies: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestReadSaysAllThatIsWrong(t *testing.T) {
 		"json":    {`{"case":"aaaaaaaaaaaa","axis":"CF","score":[1],"who":"x"}` + "\n[1]\n", []string{"f.csv:1: $.score", "f.csv:1: $.who", "f.csv:2: $"}},
 		"study":   {strings.Replace(readerStudy, `"completeness_score":3`, `"completeness_score":"3"`, 1), []string{"f.csv:1: $.completeness_score: expected a number"}},
 	} {
-		_, err := Read("f.csv", []byte(c.content), axes())
+		_, err := ReadRatings("f.csv", []byte(c.content), axes())
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
@@ -102,7 +102,7 @@ func TestReadSaysAllThatIsWrong(t *testing.T) {
 // TestReadTellsAnotherReaderStudy: a file of a study whose axes the store does not have
 // is refused, not read as one without ratings.
 func TestReadTellsAnotherReaderStudy(t *testing.T) {
-	_, err := Read("f.jsonl", []byte(readerStudy), []Axis{{Name: "accuracy", High: 1, Whole: true}})
+	_, err := ReadRatings("f.jsonl", []byte(readerStudy), []Axis{{Name: "accuracy", High: 1, Whole: true}})
 	if err == nil || !strings.Contains(err.Error(), "f.jsonl:1: $: expected ratings of a study of this store") {
 		t.Error(err)
 	}
@@ -113,7 +113,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(readerStudy)
 	f.Add(`{"case":"aaaaaaaaaaaa","axis":"CF","score":2}`)
 	f.Fuzz(func(t *testing.T, content string) {
-		list, err := Read("f", []byte(content), axes())
+		list, err := ReadRatings("f", []byte(content), axes())
 		if (err == nil) != (len(list) > 0) {
 			t.Fatalf("%d ratings, %v", len(list), err)
 		}
