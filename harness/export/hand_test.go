@@ -117,7 +117,7 @@ func has(t *testing.T, row map[string]any, want map[string]any) {
 // TestTrialsByHand: times in seconds, energies in joules, and nothing answered where a trial failed.
 func TestTrialsByHand(t *testing.T) {
 	st := made(t)
-	rules := score.Rules{Study: "cot", Names: []score.Name{{Name: "one", Unit: "1"}}, Score: func(score.Sample) []score.Value { return []score.Value{score.Of("one", "", 1)} }}
+	rules := score.Rules{Study: "cot", Names: []score.Name{{Name: "one", Unit: "1"}}, Score: func(score.Sample) []score.Value { return []score.Value{score.ValueOf("one", "", 1)} }}
 	table, err := Trials(t.Context(), st, []score.Asked{{Rules: rules}}, Beside{Questions: Questions{"cot": {"answered": {"Which?", "A. a\nB. b", "B"}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"assay/harness/machine"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
@@ -427,7 +427,7 @@ func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 	if err := errors.Join(m.Stop(), machine.Measure(ctx, st, 0)); err != nil {
 		t.Fatal(err)
 	}
-	s, c := &metric.Sample{}, study.NewCosts("m", "cot", false)
+	s, c := &score.PairSample{}, study.NewCosts("m", "cot", false)
 	for _, r := range rows(t, st) {
 		c.Add(s.Item(), r, nil, nil)
 	}

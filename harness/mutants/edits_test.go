@@ -121,9 +121,9 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"one judge speaks for another", "Sample.judgment", "s.said[i].Judge == judge", `judge != ""`},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{
-			{"pairs forget the repeat", "harness/metric twin", "trials[i].Row.Key == want", "trials[i].Row.Key.Arm == want.Arm"},
-			{"half a pair has a time", "harness/metric leaf.state", "known && number", "known && (number || true)"},
-			{"the arms of a pair change places", "harness/metric Model.take", `m.Sample.Add(y.by[0].Num, at, num)
+			{"pairs forget the repeat", "harness/score twin", "trials[i].Row.Key == want", "trials[i].Row.Key.Arm == want.Arm"},
+			{"half a pair has a time", "harness/score leaf.state", "known && number", "known && (number || true)"},
+			{"the arms of a pair change places", "harness/score Model.take", `m.Sample.Add(y.by[0].Num, at, num)
 m.Sample.Add(y.by[0].Den, at, den)`, `m.Sample.Add(y.by[0].Num, at, den)
 m.Sample.Add(y.by[0].Den, at, num)`},
 		}},
@@ -133,13 +133,13 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 			{"twins change places", "released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
 			{"what had nothing to draw counts", "declared", "v == 0", "v < 0"},
 			{"silent ones are asked of all", "released.judged", "silent(p, *ca, true)", "silent(Pair{Adopted: true}, *ca, true)"},
-			{"kept ones count as flips", "declared", "[]metric.Is{{Score: Flip, Number: 1}}", "[]metric.Is{}"},
+			{"kept ones count as flips", "declared", "[]score.Is{{Score: Flip, Number: 1}}", "[]score.Is{}"},
 			{"controls count as conditions", "conditionsOf", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage && c.Kind != perturb.KindControl"},
 			{"every level of a sweep counts", "conditionsOf", "fmt.Sprint(c.Family, c.Sign)", "fmt.Sprint(c.Family, c.Sign, c.Level)"},
 			{"the level farthest from the usual one counts", "condition.off", "math.Abs(math.Log2(c.Level / usual))", "-math.Abs(math.Log2(c.Level / usual))"},
 			{"aligned cues mislead", "misleading", "f.Sign < 0", "f.Sign != 0"},
 			{"the unswept condition is no level", "conditions.sweeps", "f.Usual != nil", "f.Usual == nil"},
-			{"means over conditions weigh them by their trials", "tables", `metric.EachCell(f, "no condition has a value")`, "f"},
+			{"means over conditions weigh them by their trials", "tables", `score.EachCell(f, "no condition has a value")`, "f"},
 			{"cells outside are inside", "declared", "{Score: Inside, Number: 0}", "{Score: Inside, Number: 1}"},
 			{"changes inside are out of all cells", "insideOf", "Num", "Den"},
 			{"every judge has the sham of the first", "tables", "r.Data.(int)", "0"},
@@ -159,20 +159,20 @@ func scorers() []suite {
 			{"the last gold path wins a tie", "recallOf", "hits == best.Matched && n < best.Gold", "hits == best.Matched"},
 			{"a missing verdict goes unnoticed", "recallOf", "complete = false", ""},
 			{"surplus verdicts are not cut", "RecallVerdict.Matched", "gold[p.Path-1]", "gold[p.Path-1]+1"},
-			{"F1 as the arithmetic mean", "harness/metric Harmonic", "2 * p * r / (p + r)", "(p + r) / 2"},
-			{"F1 of two zeros is zero", "harness/metric Harmonic", "false", "true"},
-			{"verdicts pooled over judges", "harness/metric OverJudges", "total / float64(judges)", "scale * (hits[0] + hits[len(hits)-1]) / (known[0] + known[len(known)-1])"},
-			{"a judge without verdicts counts as zero", "harness/metric OverJudges", `if known[j] != 0 {
+			{"F1 as the arithmetic mean", "harness/score Harmonic", "2 * p * r / (p + r)", "(p + r) / 2"},
+			{"F1 of two zeros is zero", "harness/score Harmonic", "false", "true"},
+			{"verdicts pooled over judges", "harness/score OverJudges", "total / float64(judges)", "scale * (hits[0] + hits[len(hits)-1]) / (known[0] + known[len(known)-1])"},
+			{"a judge without verdicts counts as zero", "harness/score OverJudges", `if known[j] != 0 {
 	total += scale * hits[j] / known[j]
 	judges++
 }`, `if judges++; known[j] != 0 {
 	total += scale * hits[j] / known[j]
 	judges++
 }`},
-			{"fixed N forgets the number of judges", "harness/metric FixedN", "(n * float64(len(hits)))", "n"},
-			{"impact with the other sign", "harness/metric Minus", "u - v", "v - u"},
+			{"fixed N forgets the number of judges", "harness/score FixedN", "(n * float64(len(hits)))", "n"},
+			{"impact with the other sign", "harness/score Minus", "u - v", "v - u"},
 			{"a ratio over nothing is zero", "ratio", "false", "true"},
-			{"sums over nothing are zero", "harness/metric OverJudges", "false", "true"},
+			{"sums over nothing are zero", "harness/score OverJudges", "false", "true"},
 			{"absent step types enter the path", "pathOf", "o > 0", "o >= 0"},
 			{"paths against the order of steps", "pathOf", "cmp.Compare(order[a], order[b])", "cmp.Compare(order[b], order[a])"},
 			{"the shorter path wins a tie", "preferred", "len(b) - len(a)", "len(a) - len(b)"},
@@ -184,12 +184,12 @@ func scorers() []suite {
 			{"the interval's reference is the first path", "paths.toReference", "p.sim[reference]", "p.sim[0]"},
 			{"the interval's paths all weigh the same", "paths.toReference", "float64(k)", "float64(min(k, 1))"},
 		}},
-		{dir: "harness/metric", mutants: []mutant{
+		{dir: "harness/score", mutants: []mutant{
 			{"a quantile is its neighbour", "ordered.at", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
 			{"a draw's mean is that of the draw before", "Group.eachDraw", "at != s.draw", "at == 0"},
 			{"a tie of verdicts is a majority", "majority", "known > 0 && 2*hits != known", "known > 0"},
 		}},
-		{dir: "harness/metric", tests: "pairs_test.go", mutants: []mutant{
+		{dir: "harness/score", tests: "pairs_test.go", mutants: []mutant{
 			{"what is best is not corrected for all pairs", "Run.markBest", "*holm.Value", "*p[len(p)-2].Estimate.Value"},
 			{"what is best need not be clear", "Run.markBest", "results.Sure", "1"},
 			{"the highest is best where lower is better", "Run.markBest", "c.Better == results.Lower", "false"},
@@ -198,8 +198,8 @@ func scorers() []suite {
 			{"values of a pair change places", "Run.pair", "[]*results.Estimate{mean(x.B), mean(x.A), gap, estimate(d.P, 1), estimate(nil, 1)}", "[]*results.Estimate{mean(x.A), mean(x.B), gap, estimate(d.P, 1), estimate(nil, 1)}"},
 			{"who leads one is the best", "Run.markBest", "led == others", "led > 0"},
 		}},
-		{dir: "harness/metric", tests: "TestMetricsAreThoseOfTheirTrials", mutants: []mutant{
-			{"items that share an image are drawn apart", "harness/score Clusters", `facts.Picture != ""`, "false"},
+		{dir: "harness/score", tests: "TestMetricsAreThoseOfTheirTrials", mutants: []mutant{
+			{"items that share an image are drawn apart", "Clusters", `facts.Picture != ""`, "false"},
 		}},
 		{dir: "results/report", mutants: []mutant{
 			{"who leads by no test is clearly the best", "leads", "p.clear() && !stats.Same(d, 0)", "!stats.Same(d, 0)"},
@@ -210,16 +210,16 @@ func scorers() []suite {
 			{"a difference keeps its sign the other way round", "pairsOf", "0 - *v", "0 + *v"},
 			{"a model that was not compared is not clearly behind", "say", "!tested", "!tested && false"},
 		}},
-		{dir: "harness/metric/draws", mutants: []mutant{
+		{dir: "harness/score", mutants: []mutant{
 			{"a replicate's counts lose a bit", "countEach", "n0 + 2*n1 + 4*n2", "n0 + 2*n1"},
 			{"items drawn often count less", "drawn.spread", "int(times[item] &^ 7)", "0"},
 			{"items drawn often count less when they are found again", "drawn.gather", "times[o.item] += uint8(o.more)", "_ = o"},
 			{"items of a tile are added twice", "Draws.add", "from+tile", "from+tile+1"},
 			{"a column goes on from the replicate before", "Draws.add", "clear(d.sums[i])", "_ = i"},
-			{"sums are kept in the wrong column", "harness/metric/draws/lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
+			{"sums are kept in the wrong column", "harness/score/lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
 			{"replicates that are alike count once", "Repeated.Ends", "n += r.times[i]", "n++"},
 			{"sums of few items go on from others", "Repeated.Sum", "sums[j] = 0", "_ = 0"},
-			{"a row less is added", "harness/metric/draws/lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
+			{"a row less is added", "harness/score/lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"ordinal answers flip by one grade", "ordinalFlip", "2", "1"},
@@ -273,18 +273,18 @@ func formulas() []suite {
 			{"a named cue is a sham positive", "ShamPositive", "3", "2"},
 		}},
 		{dir: "harness/study/faithfulness", tests: "TestSilentPairsWithoutCA", mutants: []mutant{
-			{"silence per pair loses the silent ones without CA", "harness/metric BothOf", "return hits / n * share, least, most, ok, true", `_ = share
+			{"silence per pair loses the silent ones without CA", "harness/score BothOf", "return hits / n * share, least, most, ok, true", `_ = share
 return least, least, most, ok, true`},
-			{"silence per pair over judged pairs only", "harness/metric BothOf", "return hits / n * share, least, most, ok, true", `for j := range known {
+			{"silence per pair over judged pairs only", "harness/score BothOf", "return hits / n * share, least, most, ok, true", `for j := range known {
 	known[j] += n - hits
 }
 share, _ = OverJudges(second, known, 100)
 return share, least, most, ok, true`},
-			{"the upper bound forgets adopters without CA", "harness/metric BothOf", "(second[j] + hits - known[j])", "second[j]"},
+			{"the upper bound forgets adopters without CA", "harness/score BothOf", "(second[j] + hits - known[j])", "second[j]"},
 		}},
 		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
-			{"E counts steps of trials without a valid time", "harness/metric leaf.state", "known && number", "known && (number || true)"},
-			{"E's n counts trials without a valid time", "harness/metric Model.take", "y.n.Note(known, defined)", "y.n.Note(true, defined)"},
+			{"E counts steps of trials without a valid time", "harness/score leaf.state", "known && number", "known && (number || true)"},
+			{"E's n counts trials without a valid time", "harness/score Model.take", "y.n.Note(known, defined)", "y.n.Note(true, defined)"},
 		}},
 		{dir: "perturb", tests: "TestPNGNoiseIsNotSearched|TestPNGNoisyColourIsNotSearched|TestPNGSize", mutants: []mutant{
 			{"strips overlap", "filterer.sample", "e.r.h/n", "e.r.h"},
@@ -341,7 +341,7 @@ return new(*gpu + *cpu)`},
 			{"the first image is among the others", "imageRows", "leftOut(k[1]) > i", "leftOut(k[1]) >= i"},
 			{"the first image matters more, by no test", "looks", "*holm[i] <= results.Sure", "*holm[i] <= 1"},
 			{"the first image matters more, in other cases than both have", "looks", "test(m).More > 0", "true"},
-			{"texts are tested one by one", "findings", "P: metric.Find(t, results.PairHolm, m.Name, c.Name)", `P: metric.Find(t, "p", m.Name, c.Name)`},
+			{"texts are tested one by one", "findings", "P: score.Find(t, results.PairHolm, m.Name, c.Name)", `P: score.Find(t, "p", m.Name, c.Name)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
 			{"judge and expert change places", "withExperts", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},
@@ -350,8 +350,8 @@ return new(*gpu + *cpu)`},
 			{"the judge's own total counts", "gradeScores", "n[criteriaTotal] = sum", `n[criteriaTotal], _ = v["total"].(float64)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestJudgesAndExperts", mutants: []mutant{
-			{"kappa forgets which rater said more", "harness/metric Pairs", "table[i][j]", "table[min(i, j)][max(i, j)]"},
-			{"kappa is counted by trials", "harness/metric Pairs", "Num", "Den"},
+			{"kappa forgets which rater said more", "harness/score Pairs", "table[i][j]", "table[min(i, j)][max(i, j)]"},
+			{"kappa is counted by trials", "harness/score Pairs", "Num", "Den"},
 		}},
 		{dir: "timing", tests: "TestBusyTimeCountsEachMomentOnce", mutants: []mutant{
 			{"busy time counts overlaps twice", "Meter.Block", "max(0, t.To-max(t.From, end))", "t.To - t.From"},

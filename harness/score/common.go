@@ -43,13 +43,13 @@ func Common() []Name {
 // common appends these scores of a trial.
 func common(out []Value, r results.Row) []Value {
 	if r.Failed {
-		out = append(out, Of(Answered, "", 0), Label(FailureKind, "", r.Kind))
+		out = append(out, ValueOf(Answered, "", 0), LabelOf(FailureKind, "", r.Kind))
 		for _, n := range []string{TTFT, Latency, ServerTotal, Tokens, PromptTokens, Energy, EnergyNet} {
 			out = append(out, Invalid(n, "", Failure))
 		}
 		return out
 	}
-	out = append(out, Of(Answered, "", 1), Undefined(FailureKind, "", "there is an answer"))
+	out = append(out, ValueOf(Answered, "", 1), Undefined(FailureKind, "", "there is an answer"))
 	lost := Lost(&r)
 	span := func(name string, d *time.Duration, why string) {
 		switch {
@@ -60,7 +60,7 @@ func common(out []Value, r results.Row) []Value {
 		case d == nil:
 			out = append(out, Invalid(name, "", why))
 		default:
-			out = append(out, Of(name, "", d.Seconds()))
+			out = append(out, ValueOf(name, "", d.Seconds()))
 		}
 	}
 	span(TTFT, r.TTFT, "the first content was not timed")
@@ -71,7 +71,7 @@ func common(out []Value, r results.Row) []Value {
 			out = append(out, Invalid(name, "", "the server counts no tokens"))
 			return
 		}
-		out = append(out, Of(name, "", float64(*n)))
+		out = append(out, ValueOf(name, "", float64(*n)))
 	}
 	count(Tokens, r.CompletionTokens)
 	count(PromptTokens, r.PromptTokens)
@@ -79,7 +79,7 @@ func common(out []Value, r results.Row) []Value {
 }
 
 func energies(u *results.Use) []Value {
-	joules := func(name string, e timing.Millijoules) Value { return Of(name, "", float64(e)/1000) }
+	joules := func(name string, e timing.Millijoules) Value { return ValueOf(name, "", float64(e)/1000) }
 	switch {
 	case u == nil:
 		return []Value{Invalid(Energy, "", "no telemetry"), Invalid(EnergyNet, "", "no telemetry")}

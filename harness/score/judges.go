@@ -2,28 +2,28 @@ package score
 
 import "math"
 
-// One is 1 for what holds, 0 for what does not.
-func One(holds bool) float64 {
+// OneIf is 1 for what holds, 0 for what does not.
+func OneIf(holds bool) float64 {
 	if holds {
 		return 1
 	}
 	return 0
 }
 
-// Mean adds up the values of several judges.
-type Mean struct {
+// JudgeMean adds up the values of several judges.
+type JudgeMean struct {
 	sum float64
 	n   int
 }
 
 // Add takes in a judge's value.
-func (m *Mean) Add(x float64) { m.sum += x; m.n++ }
+func (m *JudgeMean) Add(x float64) { m.sum += x; m.n++ }
 
 // Known says whether any judge gave a value.
-func (m Mean) Known() bool { return m.n > 0 }
+func (m JudgeMean) Known() bool { return m.n > 0 }
 
 // Of is NaN without values.
-func (m Mean) Of() float64 {
+func (m JudgeMean) Of() float64 {
 	if m.n == 0 {
 		return math.NaN()
 	}
@@ -31,10 +31,10 @@ func (m Mean) Of() float64 {
 }
 
 // Value is the score of all judges together.
-func (m Mean) Value(s Sample, name string) Value {
+func (m JudgeMean) Value(s Sample, name string) Value {
 	switch {
 	case m.n > 0:
-		return Of(name, "", m.Of())
+		return ValueOf(name, "", m.Of())
 	case s.Failed:
 		return Invalid(name, "", Failure)
 	}
@@ -45,7 +45,7 @@ func (m Mean) Value(s Sample, name string) Value {
 // all judges the mean of those that are known. A number that a usable verdict does not
 // hold is not given.
 func EachJudge[T any](s Sample, rubric string, names []string, of func(judge string, v T) map[string]float64) (out []Value) {
-	all := make([]Mean, len(names))
+	all := make([]JudgeMean, len(names))
 	for _, j := range s.Judges(rubric) {
 		var v T
 		ok := s.Verdict(rubric, j, &v)
@@ -55,7 +55,7 @@ func EachJudge[T any](s Sample, rubric string, names []string, of func(judge str
 		}
 		for i, name := range names {
 			if x, has := numbers[name]; has {
-				out = append(out, Of(name, j, x))
+				out = append(out, ValueOf(name, j, x))
 				all[i].Add(x)
 			} else if !ok {
 				out = append(out, Invalid(name, j, s.Why(rubric, j)))
@@ -88,6 +88,6 @@ func Majority(values []Value, of, name, divided string) Value {
 	case *joint == 0.5:
 		return Invalid(name, "", divided)
 	default:
-		return Of(name, "", One(*joint > 0.5))
+		return ValueOf(name, "", OneIf(*joint > 0.5))
 	}
 }

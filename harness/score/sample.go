@@ -140,7 +140,7 @@ func (s Sample) Verdicts(rubric string) []Value {
 		if s.Failed {
 			out = append(out, Invalid(VerdictName(rubric), j, Failure))
 		} else {
-			out = append(out, Label(VerdictName(rubric), j, string(s.Status(rubric, j))))
+			out = append(out, LabelOf(VerdictName(rubric), j, string(s.Status(rubric, j))))
 		}
 	}
 	return out

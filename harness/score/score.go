@@ -1,16 +1,19 @@
-// Package score turns trials into named numbers and keeps them: what tables,
-// figures and everything else that reads a store go by.
+// Package score turns trials into named numbers, keeps them, and computes what a study
+// declares of them: all of it in one place and from one resampling of items.
 //
 //  1. A trial is joined once with its item's facts, the other trials of its item,
 //     what judges said of it, its times, tokens and energy: a Sample (sample.go).
 //  2. A study's Rules make Values of it, beside those that every study has
 //     (common.go).
 //  3. Refresh stores them, one row for each trial, with a digest of what they were
-//     made of (store.go, pack.go).
-//  4. Walk reads them, or makes them on the way where those in the store are of
-//     something else, or there are none. EachModel goes through what is walked model by
-//     model (models.go).
-//  5. KeepCounts keeps what reports count of a store, CountsOf reads it (counts.go).
+//     made of (store.go, pack.go). Walk reads them, or makes them on the way.
+//  4. A Design says which cells and strata trials fall in, which scores are
+//     added up there, and which metrics stand in which table (design.go, table.go).
+//  5. Compute reads what trials scored once, model by model, into columns: a number for
+//     each item. Rows of a table are Groups of cells; a Kind makes an estimate of each
+//     (group.go, kinds.go; arithmetic.go for the formulas).
+//  6. Items are drawn again and again for all estimates together (draws.go), which fills
+//     in their intervals.
 package score
 
 import (
@@ -57,11 +60,11 @@ type Value struct {
 	Undefined bool
 }
 
-// Of is a number.
-func Of(name, judge string, v float64) Value { return Value{Name: name, Judge: judge, Number: &v} }
+// ValueOf is a number.
+func ValueOf(name, judge string, v float64) Value { return Value{Name: name, Judge: judge, Number: &v} }
 
-// Label is a text.
-func Label(name, judge, text string) Value { return Value{Name: name, Judge: judge, Text: text} }
+// LabelOf is a text.
+func LabelOf(name, judge, text string) Value { return Value{Name: name, Judge: judge, Text: text} }
 
 // Invalid says why a score is not known.
 func Invalid(name, judge, why string) Value { return Value{Name: name, Judge: judge, Why: why} }
@@ -270,9 +273,9 @@ func (s *Scored) Values(l *Layout) []Value {
 		c := l.columns[i]
 		switch v.kind {
 		case number:
-			out = append(out, Of(c.name, c.judge, v.number))
+			out = append(out, ValueOf(c.name, c.judge, v.number))
 		case label:
-			out = append(out, Label(c.name, c.judge, v.text))
+			out = append(out, LabelOf(c.name, c.judge, v.text))
 		case invalid:
 			out = append(out, Invalid(c.name, c.judge, v.text))
 		case undefined:

@@ -47,25 +47,25 @@ func rules() score.Rules {
 			for _, j := range s.Judges("right") {
 				var v struct{ N float64 }
 				if s.Verdict("right", j, &v) {
-					out = append(out, score.Of("right", j, v.N))
+					out = append(out, score.ValueOf("right", j, v.N))
 				} else {
 					out = append(out, score.Invalid("right", j, s.Why("right", j)))
 				}
 			}
-			out = append(out, score.Of("fact", "", s.Facts.(float64)))
+			out = append(out, score.ValueOf("fact", "", s.Facts.(float64)))
 			if s.Failed {
 				return append(out, score.Invalid("flip", "", score.Failure))
 			}
-			out = append(out, score.Label("said", "", s.Output.Answer))
+			out = append(out, score.LabelOf("said", "", s.Output.Answer))
 			twin, ok := s.Other(s.Key.Arm, "baseline")
 			switch {
 			case s.Key.Condition == "baseline":
 			case !ok || twin.Failed:
 				out = append(out, score.Undefined("flip", "", "its twin has no answer"))
 			case twin.Output.Answer == s.Output.Answer:
-				out = append(out, score.Of("flip", "", 0))
+				out = append(out, score.ValueOf("flip", "", 0))
 			default:
-				out = append(out, score.Of("flip", "", 1))
+				out = append(out, score.ValueOf("flip", "", 1))
 			}
 			return out
 		}}
@@ -357,8 +357,8 @@ func TestHalfStoredScoresAreNone(t *testing.T) {
 
 func TestAScoreThatIsNotDeclaredPanics(t *testing.T) {
 	for name, v := range map[string]score.Value{
-		"no such name":  score.Of("wrong", "", 1),
-		"no such judge": score.Of("right", "third", 1),
+		"no such name":  score.ValueOf("wrong", "", 1),
+		"no such judge": score.ValueOf("right", "third", 1),
 		"nothing":       {Name: "flip"},
 		"too much":      {Name: "flip", Text: "a", Why: "b"},
 	} {
@@ -418,7 +418,7 @@ func TestEachJudge(t *testing.T) {
 // TestMajority: as many for as against are no majority.
 func TestMajority(t *testing.T) {
 	for joint, want := range map[float64]float64{0: 0, 1. / 3: 0, 0.5: -1, 2. / 3: 1, 0.51: 1, 0.49: 0, 1: 1} {
-		v := score.Majority([]score.Value{score.Of("share", "first", 1-joint), score.Of("share", "", joint)}, "share", "most", "they are divided")
+		v := score.Majority([]score.Value{score.ValueOf("share", "first", 1-joint), score.ValueOf("share", "", joint)}, "share", "most", "they are divided")
 		if want < 0 {
 			if v.Number != nil || v.Why != "they are divided" {
 				t.Errorf("%v: %+v", joint, v)

@@ -59,7 +59,7 @@ func TestWalk(t *testing.T) {
 					By string
 				}
 				if s.Verdict("r", j, &v) {
-					out = append(out, score.Of("n", j, v.N), score.Label("by", j, v.By))
+					out = append(out, score.ValueOf("n", j, v.N), score.LabelOf("by", j, v.By))
 				}
 			}
 			if s.Verdict("other", "first", new(any)) {

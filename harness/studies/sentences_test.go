@@ -18,7 +18,7 @@ import (
 	"assay/backends/kinds"
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
@@ -160,8 +160,8 @@ func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
 			continue
 		}
 		model := row[0].Text
-		any, others := metric.Find(which, "answer_changed", model, "one image less"), metric.Find(which, "answer_changed", model, "any but the first less")
-		first := metric.Find(which, "answer_changed", model, "LOO@1")
+		any, others := score.Find(which, "answer_changed", model, "one image less"), score.Find(which, "answer_changed", model, "any but the first less")
+		first := score.Find(which, "answer_changed", model, "LOO@1")
 		m := said[model]
 		want := []string(nil)
 		switch {
@@ -187,16 +187,16 @@ func TestSentencesFollowTheirCells(t *testing.T) {
 	cells := map[string]func(secs []results.Section, m []string) (e, p *results.Estimate){
 		"cot": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			impact := tableOf(secs, "cot-impact")
-			return metric.Find(impact, "impact", m[1]), metric.Find(impact, "p", m[1])
+			return score.Find(impact, "impact", m[1]), score.Find(impact, "p", m[1])
 		},
 		"qa": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			arms := tableOf(secs, "qa-arms")
-			return metric.Find(arms, "gain", m[1], m[3]), metric.Find(arms, "p", m[1], m[3])
+			return score.Find(arms, "gain", m[1], m[3]), score.Find(arms, "p", m[1], m[3])
 		},
 		"diagnosis": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			condition := map[string]string{"captions by experts": "expert-hint", "captions and findings of its own": "self-both"}[m[4]]
 			table := tableOf(secs, "diagnosis-accuracy")
-			return metric.Find(table, "gain", m[1], condition), metric.Find(table, "p_holm", m[1], condition)
+			return score.Find(table, "gain", m[1], condition), score.Find(table, "p_holm", m[1], condition)
 		},
 	}
 	checks := flag.Lookup("rapid.checks") // each writes a store

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/backends"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -37,8 +36,8 @@ type Account struct {
 	Statuses   map[string][]map[results.Status]int // of answers, by rubric and judge
 
 	times                             validity
-	ttft, latency, server, tokens     []metric.Observation // seconds; tokens
-	nTTFT, nLatency, nServer, nTokens metric.Count
+	ttft, latency, server, tokens     []score.Observation // seconds; tokens
+	nTTFT, nLatency, nServer, nTokens score.Count
 	Times                             Times
 	ttftAtMost, latencyAtMost         marked
 	firstSeveral                      marked
@@ -103,10 +102,10 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 	}
 	a.times.add(&r)
 	sec, timed := score.Seconds(&r)
-	keep := func(n *metric.Count, to *[]metric.Observation, ok bool, v func() float64) {
+	keep := func(n *score.Count, to *[]score.Observation, ok bool, v func() float64) {
 		n.Note(ok, true)
 		if ok {
-			*to = append(*to, metric.Observation{Item: item, Value: v()})
+			*to = append(*to, score.Observation{Item: item, Value: v()})
 		}
 	}
 	if timed {
@@ -149,7 +148,7 @@ func (a *Account) status(rubric string, by []results.Status) {
 const untimed = "no answer has a valid time"
 
 // Score adds the account's times to a sample whose Run will fill them.
-func (a *Account) Score(s *metric.Sample) {
+func (a *Account) Score(s *score.PairSample) {
 	for i, q := range s.Quantiles(a.ttft, 0.5, 0.95) {
 		a.Times.TTFT[i] = a.nTTFT.Of(q, untimed)
 	}
@@ -412,23 +411,23 @@ func PercentAxis(title string) results.Axis {
 }
 
 // Percent is a metric of a PercentColumn; Count, Points and Significant likewise.
-func Percent(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: PercentColumn(name, title, help), Of: of}
+func Percent(name, title, help string, of score.Kind) score.Metric {
+	return score.Metric{Column: PercentColumn(name, title, help), Of: of}
 }
 
 // Count is a metric of whole numbers.
-func Count(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: CountColumn(name, title, help), Of: of}
+func Count(name, title, help string, of score.Kind) score.Metric {
+	return score.Metric{Column: CountColumn(name, title, help), Of: of}
 }
 
 // Points is a difference of percentages.
-func Points(name, title, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: results.Column{Name: name, Title: title, Unit: "points", Digits: 2, Help: help}, Of: of}
+func Points(name, title, help string, of score.Kind) score.Metric {
+	return score.Metric{Column: results.Column{Name: name, Title: title, Unit: "points", Digits: 2, Help: help}, Of: of}
 }
 
 // Significant is a metric of a SignificantColumn.
-func Significant(name, title, unit, help string, of metric.Kind) metric.Metric {
-	return metric.Metric{Column: SignificantColumn(name, title, unit, help), Of: of}
+func Significant(name, title, unit, help string, of score.Kind) score.Metric {
+	return score.Metric{Column: SignificantColumn(name, title, unit, help), Of: of}
 }
 
 // SignificantColumn is a column of numbers with four significant digits.

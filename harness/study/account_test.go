@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 )
 
@@ -26,7 +26,7 @@ func TestTimesAreMarked(t *testing.T) {
 	said := func(turns int, rows ...results.Row) (all []string) {
 		a := NewAccount("m", "x")
 		a.Turns = turns
-		s := &metric.Sample{}
+		s := &score.PairSample{}
 		for _, r := range rows {
 			a.Add(s.Item(), r, nil)
 		}

@@ -4,13 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 )
 
 // Arms collects, by arm of one model, what is counted in every study and what
-// answers took: metric.Extra of a study.
+// answers took: score.Extra of a study.
 type Arms struct {
 	List []*CostArm // in the order of tables
 
@@ -102,7 +101,7 @@ func (a *Arms) Add(item int, t *score.Scored) {
 }
 
 // Score adds times and costs to a sample whose Run will fill them.
-func (a *Arms) Score(s *metric.Sample) {
+func (a *Arms) Score(s *score.PairSample) {
 	for _, x := range a.List {
 		x.Account.Score(s)
 		x.Costs.Score(s, a.basis.Prices)
@@ -113,7 +112,7 @@ func (a *Arms) Score(s *metric.Sample) {
 // Beside is Arms with what else a study collects of a model.
 type Beside struct {
 	*Arms
-	More metric.Extra
+	More score.Extra
 }
 
 // Add takes in a trial of an item.
@@ -123,13 +122,13 @@ func (b Beside) Add(item int, t *score.Scored) {
 }
 
 // Score adds what both add to a sample.
-func (b Beside) Score(s *metric.Sample) {
+func (b Beside) Score(s *score.PairSample) {
 	b.Arms.Score(s)
 	b.More.Score(s)
 }
 
 // Collected is a model's Extra as Arms.
-func Collected(x metric.Extra) *Arms {
+func Collected(x score.Extra) *Arms {
 	if b, ok := x.(Beside); ok {
 		return b.Arms
 	}
@@ -147,7 +146,7 @@ func (a *Arms) Find(name string) *CostArm {
 }
 
 // ArmsOf are all arms of all models of a run, whose Extra they are.
-func ArmsOf(r *metric.Run) (accounts []*Account, costs []*Costs) {
+func ArmsOf(r *score.Run) (accounts []*Account, costs []*Costs) {
 	for _, m := range r.Models {
 		for _, x := range Collected(m.Extra).List {
 			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
@@ -158,7 +157,7 @@ func ArmsOf(r *metric.Run) (accounts []*Account, costs []*Costs) {
 
 // Speed is the table and the figure of how fast the models of a run answered; none:
 // no time is known.
-func (b Basis) Speed(r *metric.Run) (tables []results.Table, figures []results.Figure) {
+func (b Basis) Speed(r *score.Run) (tables []results.Table, figures []results.Figure) {
 	var all []*Paces
 	for _, m := range r.Models {
 		for _, x := range Collected(m.Extra).List {
@@ -175,8 +174,8 @@ func (b Basis) Speed(r *metric.Run) (tables []results.Table, figures []results.F
 
 // OfArm is a kind that a model's arm has, as what an answer took; why is said where the
 // arm was not run.
-func OfArm(arm string, of func(*CostArm) *results.Estimate) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate {
+func OfArm(arm string, of func(*CostArm) *results.Estimate) score.Kind {
+	return score.Direct(func(r score.Row) *results.Estimate {
 		if x := Collected(r.Extra).Find(arm); x != nil {
 			return of(x)
 		}
@@ -186,16 +185,16 @@ func OfArm(arm string, of func(*CostArm) *results.Estimate) metric.Kind {
 
 // JudgeRows are rows of a table of per-judge results, by arm, rubric and judge: own
 // is what a judge's column of values shows.
-func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) metric.Kind) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
-		var out []metric.Row
+func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric string) score.Kind) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
+		var out []score.Row
 		for _, x := range Collected(all.Extra).List {
 			for _, rubric := range rubrics {
 				if x.Statuses[rubric] == nil {
 					continue
 				}
 				for j, name := range judges[rubric] {
-					out = append(out, metric.Row{Group: all.In(metric.Keys{x.Arm}).Judge(j), Own: own(rubric),
+					out = append(out, score.Row{Group: all.In(score.Keys{x.Arm}).Judge(j), Own: own(rubric),
 						Text: []string{x.Arm, rubric, name}, Data: x.Statuses[rubric][j]})
 				}
 			}
@@ -205,8 +204,8 @@ func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric str
 }
 
 // StatusColumns count what became of the judgments of JudgeRows.
-func StatusColumns() []metric.Metric {
-	var out []metric.Metric
+func StatusColumns() []score.Metric {
+	var out []score.Metric
 	for _, st := range Statuses() {
 		out = append(out, statusColumn(st, "answers"))
 	}
@@ -215,18 +214,18 @@ func StatusColumns() []metric.Metric {
 
 // NeedsColumn counts the judgments that another one left without anything to judge: of
 // studies with rubrics that rest on others.
-func NeedsColumn() metric.Metric {
+func NeedsColumn() score.Metric {
 	return statusColumn(results.StatusNeeds, "answers whose verdict under another rubric, on which this one rests, is of no use")
 }
 
-func statusColumn(st results.Status, help string) metric.Metric {
-	return metric.Metric{Column: CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), help),
-		Of: metric.Direct(func(r metric.Row) *results.Estimate {
+func statusColumn(st results.Status, help string) score.Metric {
+	return score.Metric{Column: CountColumn(strings.ReplaceAll(string(st), " ", "_"), string(st), help),
+		Of: score.Direct(func(r score.Row) *results.Estimate {
 			by := r.Data.(map[results.Status]int)
 			all := 0
 			for _, n := range by {
 				all += n
 			}
-			return metric.Known(metric.Count{N: all}, "", float64(by[st]), true)
+			return score.Known(score.Count{N: all}, "", float64(by[st]), true)
 		})}
 }

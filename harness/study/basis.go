@@ -19,7 +19,7 @@ import (
 	"slices"
 
 	"assay/harness/load"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
 )
@@ -165,7 +165,7 @@ func (b Basis) Headline(price string, row ...string) []results.Headline {
 
 // Warnings are what a reader must know of a run before trusting a score; rubrics gives
 // the order.
-func (b *Basis) Warnings(r *metric.Run, accounts []*Account, rubrics []string) []results.Warning {
+func (b *Basis) Warnings(r *score.Run, accounts []*Account, rubrics []string) []results.Warning {
 	if len(r.Models) == 0 {
 		return []results.Warning{{Text: "The store holds no trials of this study."}}
 	}

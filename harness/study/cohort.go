@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -80,7 +80,7 @@ func Keep(man results.Manifest, table string) string {
 // Section are means over groups of models of a study's first table, whose first keys
 // columns name a row, and whose replicates models kept where an interval is to be had; false:
 // bench.yaml names neither group nor parameters of any model.
-func Section(name string, man results.Manifest, computed []*metric.Model, main results.Table, keys int) (results.Section, bool) {
+func Section(name string, man results.Manifest, computed []*score.Model, main results.Table, keys int) (results.Section, bool) {
 	var models, all []string
 	said := false
 	for _, row := range main.Rows {
@@ -145,7 +145,7 @@ func Section(name string, man results.Manifest, computed []*metric.Model, main r
 
 // cohortOver are a group's mean and standard deviation of each number, in the rows of a key; none
 // where no model of the group has such a row.
-func cohortOver(group string, key []string, main results.Table, computed []*metric.Model, in func(model string) bool) [][]results.Cell {
+func cohortOver(group string, key []string, main results.Table, computed []*score.Model, in func(model string) bool) [][]results.Cell {
 	values, draws := make([][]float64, len(main.Columns)), make([][]drawn, len(main.Columns))
 	models := 0
 	for _, row := range main.Rows {
@@ -194,13 +194,13 @@ func cohortOver(group string, key []string, main results.Table, computed []*metr
 
 // drawn is what a model's number is in each draw of items.
 type drawn struct {
-	items     uint64 // metric.Model's
+	items     uint64 // score.Model's
 	values    []float64
 	clusters  int
 	low, high *float64
 }
 
-func of(computed []*metric.Model, model string, e *results.Estimate) drawn {
+func of(computed []*score.Model, model string, e *results.Estimate) drawn {
 	for _, m := range computed {
 		if m.Name == model {
 			return drawn{m.Items, m.Sample.Replicate(e), e.Clusters, e.Low, e.High}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/backends"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -71,11 +71,11 @@ func TestIntervalsOfGroups(t *testing.T) {
 	const seed, draws, items = 5, 500, 40
 	man := results.Manifest{ModelSettings: map[string]results.ModelSetting{}}
 	main := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "accuracy"}, {Name: "rare"}}}
-	var models []*metric.Model
+	var models []*score.Model
 	right := map[string][]float64{}
 	add := func(name, groups string, n int, digest uint64, right1 func(i int) float64) {
 		man.ModelSettings[name] = results.ModelSetting{Groups: strings.Fields(groups)}
-		m := &metric.Model{Name: name, Sample: &metric.Sample{}, Items: digest}
+		m := &score.Model{Name: name, Sample: &score.PairSample{}, Items: digest}
 		f := m.Sample.Fraction()
 		for i := range n {
 			m.Sample.Item()

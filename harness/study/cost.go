@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/timing"
@@ -192,9 +191,9 @@ func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross.or(), d.
 
 // ratioOf adds the ratio of two sums over answers to a sample; n counts the
 // answers that have both.
-func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d *draw) (num, den float64, ok bool)) *results.Estimate {
+func (c *Costs) ratioOf(s *score.PairSample, why string, of func(d *draw) (num, den float64, ok bool)) *results.Estimate {
 	num, den := s.Column(), s.Column()
-	var n metric.Count
+	var n score.Count
 	for i := range c.draws {
 		d := &c.draws[i]
 		x, y, ok := of(d)
@@ -211,7 +210,7 @@ func (c *Costs) ratioOf(s *metric.Sample, why string, of func(d *draw) (num, den
 }
 
 // Score adds the costs to a sample whose Run will fill them.
-func (c *Costs) Score(s *metric.Sample, p Prices) {
+func (c *Costs) Score(s *score.PairSample, p Prices) {
 	c.prices = p
 	c.paidFor()
 	noTime := "no answer has a time"
@@ -243,8 +242,8 @@ func (c *Costs) Score(s *metric.Sample, p Prices) {
 		c.Power = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			return d.gross.of, d.seconds, d.gross.known && d.timed
 		})
-		var gross, net, rel, full []metric.Observation
-		var n, nNet, nFull metric.Count
+		var gross, net, rel, full []score.Observation
+		var n, nNet, nFull score.Count
 		for i := range c.draws {
 			d := &c.draws[i]
 			n.Note(d.gross.known, true)
@@ -252,13 +251,13 @@ func (c *Costs) Score(s *metric.Sample, p Prices) {
 			whole := d.absolute.known && d.gross.of > 0
 			nFull.Note(whole, true)
 			if whole {
-				full = append(full, metric.Observation{Item: d.item, Value: 100 * d.absolute.of / d.gross.of})
+				full = append(full, score.Observation{Item: d.item, Value: 100 * d.absolute.of / d.gross.of})
 			}
 			if d.gross.known {
-				gross, rel = append(gross, metric.Observation{Item: d.item, Value: d.gross.of}), append(rel, metric.Observation{Item: d.item, Value: 100 * d.uncertainty})
+				gross, rel = append(gross, score.Observation{Item: d.item, Value: d.gross.of}), append(rel, score.Observation{Item: d.item, Value: 100 * d.uncertainty})
 			}
 			if d.net.known {
-				net = append(net, metric.Observation{Item: d.item, Value: d.net.of})
+				net = append(net, score.Observation{Item: d.item, Value: d.net.of})
 			}
 		}
 		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
@@ -280,7 +279,7 @@ func (c *Costs) Score(s *metric.Sample, p Prices) {
 
 // scoreItems adds what an item takes: the mean of a trial, times the trials of an
 // item. A trial that failed counts as one that would have cost what others did.
-func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
+func (c *Costs) scoreItems(s *score.PairSample, noTime string) {
 	trials, items := s.Column(), s.Column()
 	last, n := int32(-1), 0
 	for _, at := range c.places {
@@ -291,10 +290,10 @@ func (c *Costs) scoreItems(s *metric.Sample, noTime string) {
 			n++
 		}
 	}
-	c.TrialsPerItem = metric.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
+	c.TrialsPerItem = score.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
 	of := func(why string, v func(d *draw) (float64, bool)) *results.Estimate {
 		num, den := s.Column(), s.Column()
-		var n metric.Count
+		var n score.Count
 		for i := range c.draws {
 			d := &c.draws[i]
 			x, ok := v(d)
@@ -327,7 +326,7 @@ func over(num, den float64) (float64, bool) {
 	return num / den, true
 }
 
-func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
+func (c *Costs) scoreMoney(s *score.PairSample, each func(func(*draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
 	p := c.prices
 	var noGPU, noPower string
 	if _, ok := p.Cost.PerGPUHour(); !ok {
@@ -386,12 +385,12 @@ func (c *Costs) scoreMoney(s *metric.Sample, each func(func(*draw) (float64, boo
 
 // scorePaid adds after how many trials a bought GPU has saved its price: price /
 // (hosted - electricity), means of a trial.
-func (c *Costs) scorePaid(s *metric.Sample, hosted func(*draw) (float64, bool)) {
+func (c *Costs) scorePaid(s *score.PairSample, hosted func(*draw) (float64, bool)) {
 	if c.prices.Cost.GPUPrice == nil {
 		return
 	}
 	saved, trials := s.Column(), s.Column()
-	var n metric.Count
+	var n score.Count
 	for i := range c.draws {
 		d := &c.draws[i]
 		h, ok := hosted(d)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/timing"
 )
@@ -28,7 +28,7 @@ func scored(p Prices, add func(c *Costs, item func() int)) *Costs {
 }
 
 func scoredAs(p Prices, together bool, add func(c *Costs, item func() int)) *Costs {
-	s := &metric.Sample{}
+	s := &score.PairSample{}
 	c := NewCosts("m", "cot", together)
 	add(c, s.Item)
 	c.Score(s, p)
@@ -223,7 +223,7 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 			r.GPU.LowConfidence = low
 			c.Add(0, r, nil, nil)
 		}
-		s := &metric.Sample{}
+		s := &score.PairSample{}
 		s.Item()
 		c.Score(s, Prices{})
 		s.Run(1, 10)
@@ -336,7 +336,7 @@ func TestCutAnswersAreSaidOfUntimedStudies(t *testing.T) {
 	a := &Account{Model: "m", Arm: "a", Trials: 9, Flags: map[results.Flag]int{results.FlagTruncated: 2, results.FlagContextEnd: 3, results.FlagConcurrent: 4}}
 	for together, want := range map[bool]int{true: 2, false: 3} {
 		b := Basis{Together: together}
-		got := b.Warnings(&metric.Run{Models: []*metric.Model{{}}}, []*Account{a}, nil)
+		got := b.Warnings(&score.Run{Models: []*score.Model{{}}}, []*Account{a}, nil)
 		text := ""
 		for _, w := range got {
 			text += w.Text + "\n"

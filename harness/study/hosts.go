@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
@@ -95,7 +94,7 @@ type group struct {
 // timed is all trials of one model.
 type timed struct {
 	model  string
-	sample *metric.Sample
+	sample *score.PairSample
 	groups map[place]*group
 	arms   []string // in the order they come
 	differ difference
@@ -220,7 +219,7 @@ func readHost(ctx context.Context, st *store.Store, b *Basis, sessions []results
 		}
 		if m == nil || m.model != r.Key.Model {
 			end()
-			m, last = &timed{model: r.Key.Model, sample: &metric.Sample{}, groups: map[place]*group{}}, ""
+			m, last = &timed{model: r.Key.Model, sample: &score.PairSample{}, groups: map[place]*group{}}, ""
 		}
 		if last != r.Key.Item {
 			item, last = m.sample.Item(), r.Key.Item
@@ -285,7 +284,7 @@ func (m *timed) score(b *Basis) {
 			g.paces.Score(m.sample)
 		}
 	}
-	m.sample.Run(b.Manifest.Seed, metric.Replicates(m.sample.N()))
+	m.sample.Run(b.Manifest.Seed, score.Replicates(m.sample.N()))
 }
 
 func tableOf(b *Basis, all []*timed, name string) results.Table {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -35,21 +34,21 @@ type Paces struct {
 
 // series is one value an answer.
 type series struct {
-	all []metric.Observation
-	n   metric.Count
+	all []score.Observation
+	n   score.Count
 }
 
 func (s *series) add(item int, d *time.Duration, unit time.Duration) {
 	s.n.Note(true, d != nil)
 	if d != nil {
-		s.all = append(s.all, metric.Observation{Item: item, Value: float64(*d) / float64(unit)})
+		s.all = append(s.all, score.Observation{Item: item, Value: float64(*d) / float64(unit)})
 	}
 }
 
 // ratio is a ratio of two sums over answers.
 type ratio struct {
 	all []part
-	n   metric.Count
+	n   score.Count
 }
 
 type part struct {
@@ -66,7 +65,7 @@ func (r *ratio) add(item int, tokens *int, took *time.Duration) {
 	}
 }
 
-func (r *ratio) score(s *metric.Sample, why string) *results.Estimate {
+func (r *ratio) score(s *score.PairSample, why string) *results.Estimate {
 	num, den := s.Column(), s.Column()
 	for _, p := range r.all {
 		s.Add(num, p.item, p.num)
@@ -152,7 +151,7 @@ func (p *Paces) judge(item int, r *results.Row) {
 func unsent(kind string) bool { return kind == "needs" || kind == "input" }
 
 // Score adds the paces to a sample whose Run will fill them.
-func (p *Paces) Score(s *metric.Sample) {
+func (p *Paces) Score(s *score.PairSample) {
 	const untimed, uncounted = "no answer has a valid time", "the server does not count tokens"
 	why := func(reason string) string {
 		if p.timed == 0 {

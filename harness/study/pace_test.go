@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 	"assay/timing"
 )
@@ -25,7 +25,7 @@ func answer(tokens int) results.Row {
 func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Paces {
 	t.Helper()
 	p := NewPaces("m", "a", noDecode, slo)
-	s := &metric.Sample{}
+	s := &score.PairSample{}
 	for _, r := range rows {
 		p.Add(s.Item(), r)
 	}
@@ -118,7 +118,7 @@ func TestPacesAreSpread(t *testing.T) {
 func TestFigureOfTimes(t *testing.T) {
 	p := paced(t, timing.SLO{}, "", answer(11))
 	a := NewAccount("m", "a")
-	s := &metric.Sample{}
+	s := &score.PairSample{}
 	a.Add(s.Item(), answer(11), nil)
 	a.Score(s)
 	s.Run(1, 10)

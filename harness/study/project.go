@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
@@ -63,7 +62,7 @@ func Project(ctx context.Context, st *store.Store, seed uint64, cost *results.Co
 		out.Currency = cost.Currency
 		out.Building = strings.Join(p.Building(), "")
 	}
-	s := &metric.Sample{}
+	s := &score.PairSample{}
 	all, err := stored(ctx, st, s, trials, inFlight)
 	if err != nil {
 		return out, err
@@ -129,7 +128,7 @@ func Project(ctx context.Context, st *store.Store, seed uint64, cost *results.Co
 	}
 	out.GPUMoney = total(noGPU, 1, func(a projected) (float64, bool) { return p.GPUMoney(a.held) })
 	out.Money = total(noMoney, 1, func(a projected) (float64, bool) { return p.Money(a.held, a.joules) })
-	s.Run(seed, metric.Replicates(s.N()))
+	s.Run(seed, score.Replicates(s.N()))
 	return out, nil
 }
 
@@ -158,7 +157,7 @@ func partsOf(all []projected) EnergyOf {
 }
 
 // stored is the stored answers of a plan, and puts their items into the sample.
-func stored(ctx context.Context, st *store.Store, s *metric.Sample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
+func stored(ctx context.Context, st *store.Store, s *score.PairSample, trials map[Load]int, inFlight map[string]int) ([]projected, error) {
 	var studies []string
 	for l := range trials {
 		studies = append(studies, l.Study)

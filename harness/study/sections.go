@@ -1,12 +1,12 @@
 package study
 
 import (
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 )
 
 // Filled are those tables of a run that have a row.
-func Filled(r *metric.Run, names ...string) (out []results.Table) {
+func Filled(r *score.Run, names ...string) (out []results.Table) {
 	for _, name := range names {
 		if t := r.Table(name); len(t.Rows) > 0 {
 			out = append(out, t)
@@ -16,7 +16,7 @@ func Filled(r *metric.Run, names ...string) (out []results.Table) {
 }
 
 // Efficiency is the section of times.
-func (b Basis) Efficiency(r *metric.Run, accounts []*Account) results.Section {
+func (b Basis) Efficiency(r *score.Run, accounts []*Account) results.Section {
 	speed, times := b.Speed(r)
 	return results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Tables: append([]results.Table{LatencyTable(b.Study, accounts)}, speed...), Figures: times,
 		Methods: CacheMethods(b.Study, accounts)}
@@ -34,7 +34,7 @@ func (b Basis) Spent(costs []*Costs) (out []results.Section) {
 
 // Closing are the sections that a study ends with: what answers took, what judges said of
 // them under rubrics, whose section has its name and tables, and what was left out.
-func (b Basis) Closing(r *metric.Run, accounts []*Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
+func (b Basis) Closing(r *score.Run, accounts []*Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
 	judges.Title, judges.Intro = "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."
 	judges.Figures = CoverageFigure(b.Study, accounts, rubrics, r.Judges)
 	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts), ValidityTable(b.Study, accounts)}}

@@ -21,7 +21,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
@@ -256,7 +255,7 @@ func ConditionOf(study, name string, described json.RawMessage) (c perturb.Condi
 
 // PairSections is the section that compares every two models; none where there is nothing to
 // compare.
-func PairSections(r *metric.Run) []results.Section {
+func PairSections(r *score.Run) []results.Section {
 	t := r.Pairs()
 	if len(t.Rows) == 0 {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"assay/harness/judge"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -19,9 +18,9 @@ type twice struct {
 	rubric, judge      string
 	cases, once, never int // judged twice; with one usable verdict of the two; with none
 	undecided          int // with two usable verdicts that decide nothing by themselves
-	sample             metric.Sample
+	sample             score.PairSample
 	items              map[string]int
-	same               metric.Fraction
+	same               score.Fraction
 	levels             int   // of an ordinal scale; 0: it is none
 	table              []int // columns of the sample, by first and second level
 	agreed, kappa      *results.Estimate
@@ -150,7 +149,7 @@ func (x *twice) score(seed uint64) {
 	if x.undecided > 0 {
 		none = "its verdicts say several things and decide none"
 	}
-	n := metric.Count{N: int(x.sample.Sum(x.same.Den))}
+	n := score.Count{N: int(x.sample.Sum(x.same.Den))}
 	x.agreed = n.Of(x.sample.Share(x.same), none)
 	x.kappa = &results.Estimate{Why: "its verdicts are not on a scale"}
 	if x.levels > 0 && x.undecided == 0 {
@@ -163,7 +162,7 @@ func (x *twice) score(seed uint64) {
 			x.kappa.Why = string(stats.NoDisagree)
 		}
 	}
-	x.sample.Run(seed, metric.Replicates(x.sample.N()))
+	x.sample.Run(seed, score.Replicates(x.sample.N()))
 }
 
 // of is kappa with quadratic weights of what was drawn.

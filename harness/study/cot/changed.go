@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -47,7 +46,7 @@ type changedItem struct {
 	wrong []string // by judge of steps, in the first repeat that has a verdict; "": none
 }
 
-// changes collects the verdicts of one model: metric.Extra.
+// changes collects the verdicts of one model: score.Extra.
 type changes struct {
 	direct, cot string // arms
 	right       []int  // places by judge
@@ -87,7 +86,7 @@ func (c *changes) Add(at int, t *score.Scored) {
 }
 
 // Score adds nothing: what is listed are counts.
-func (c *changes) Score(*metric.Sample) {}
+func (c *changes) Score(*score.PairSample) {}
 
 // change is an item that is right in one arm alone.
 type change struct {
@@ -129,22 +128,22 @@ func firstNamed(by []string) string {
 
 // changedTables are how many items changed, by the category of the first wrong step, and which. of finds a
 // model's collector; categories are those that judges know, in order.
-func changedTables(of func(metric.Group) *changes, categories []string) []metric.Table {
-	count := func(name, title, help string, of func(n, all int) *results.Estimate) metric.Metric {
-		return metric.Metric{Column: study.CountColumn(name, title, help), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+func changedTables(of func(score.Group) *changes, categories []string) []score.Table {
+	count := func(name, title, help string, of func(n, all int) *results.Estimate) score.Metric {
+		return score.Metric{Column: study.CountColumn(name, title, help), Of: score.Direct(func(r score.Row) *results.Estimate {
 			d := r.Data.([2]int)
 			return of(d[0], d[1])
 		})}
 	}
-	said := func(name, title string, arm int) metric.Metric {
-		return metric.Metric{Column: study.PercentColumn(name, title, "usable verdicts that say right"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+	said := func(name, title string, arm int) score.Metric {
+		return score.Metric{Column: study.PercentColumn(name, title, "usable verdicts that say right"), Of: score.Direct(func(r score.Row) *results.Estimate {
 			v := r.Data.(change).votes[arm]
-			return metric.Known(metric.Count{N: v.known}, "", 100*float64(v.right)/float64(v.known), true)
+			return score.Known(score.Count{N: v.known}, "", 100*float64(v.right)/float64(v.known), true)
 		})}
 	}
-	return []metric.Table{
+	return []score.Table{
 		{Name: tableChanged, Title: "Where the reasoning of changed answers first goes wrong", Keys: []string{"change", "step"},
-			Rows: func(all metric.Group) (out []metric.Row) {
+			Rows: func(all score.Group) (out []score.Row) {
 				list := of(all).changes()
 				names := append(slices.Clone(categories), noneWrong)
 				for _, x := range list {
@@ -163,30 +162,30 @@ func changedTables(of func(metric.Group) *changes, categories []string) []metric
 					}
 					for _, step := range names {
 						if by[step] > 0 {
-							out = append(out, metric.Row{Group: all, Text: []string{how, step}, Data: [2]int{by[step], total}})
+							out = append(out, score.Row{Group: all, Text: []string{how, step}, Data: [2]int{by[step], total}})
 						}
 					}
 				}
 				return out
 			},
-			Columns: []metric.Metric{
-				count("items", "Items", "whose answer only the other arm has right", func(n, all int) *results.Estimate { return metric.Known(metric.Count{N: all}, "", float64(n), true) }),
-				{Column: study.PercentColumn("share", "Share", "of the items of this change"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+			Columns: []score.Metric{
+				count("items", "Items", "whose answer only the other arm has right", func(n, all int) *results.Estimate { return score.Known(score.Count{N: all}, "", float64(n), true) }),
+				{Column: study.PercentColumn("share", "Share", "of the items of this change"), Of: score.Direct(func(r score.Row) *results.Estimate {
 					d := r.Data.([2]int)
-					return metric.Known(metric.Count{N: d[1]}, "", 100*float64(d[0])/float64(d[1]), true)
+					return score.Known(score.Count{N: d[1]}, "", 100*float64(d[0])/float64(d[1]), true)
 				})},
 			},
 			Notes: []string{"Harmed: right without reasoning, wrong with it; helped: the reverse; by the majority of usable verdicts. The step is the first that a judge of precision calls wrong in the step-by-step answer, \"" + noneWrong +
 				"\" where none is, \"" + unknownWrong + "\" without a usable verdict. Judges that differ are both named."}},
 		{Name: tableChangedItems, Title: "Items that reasoning harmed and helped", Keys: []string{"change", "item", "step"},
-			Rows: func(all metric.Group) (out []metric.Row) {
+			Rows: func(all score.Group) (out []score.Row) {
 				list := of(all).changes()
 				for _, x := range list[:min(mostChanged, len(list))] {
-					out = append(out, metric.Row{Group: all, Text: []string{x.how, x.name, x.step}, Data: x})
+					out = append(out, score.Row{Group: all, Text: []string{x.how, x.name, x.step}, Data: x})
 				}
 				return out
 			},
-			Columns: []metric.Metric{said("right_direct", "Right, direct", 0), said("right_cot", "Right, cot", 1)},
+			Columns: []score.Metric{said("right_direct", "Right, direct", 0), said("right_cot", "Right, cot", 1)},
 			Notes:   []string{fmt.Sprintf("At most %d items of a model; assay export has all. assay show --item ITEM shows one with its answers and verdicts.", mostChanged)}},
 	}
 }

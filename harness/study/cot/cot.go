@@ -8,7 +8,7 @@
 //  3. Judges give verdicts; the rubrics of steps stand in package cot.
 //  4. Each trial is scored (samples.go; the arithmetic stands in score.go).
 //  5. What is added up of the scores is declared (leaves.go), and so are the tables
-//     (tables.go); package metric computes them. C_path is a kind of its own (paths.go).
+//     (tables.go); package score computes them. C_path is a kind of its own (paths.go).
 package cot
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results"
 )
 
@@ -17,27 +17,27 @@ const (
 )
 
 // strata are the sorts of items, as sorts has them.
-func strata() []metric.Stratum {
-	return []metric.Stratum{{Name: "examination", Order: examinations}, {Name: "group", Order: present}, {Name: "type"}}
+func strata() []score.Stratum {
+	return []score.Stratum{{Name: "examination", Order: examinations}, {Name: "group", Order: present}, {Name: "type"}}
 }
 
 // sorts is what an item is in each of strata.
 func sorts(it results.Item) []string { return []string{it.Modality, groupOf(it.Modality), it.Type} }
 
 // strataTables are a model's results in each of strata, which stand in a design from a place on.
-func strataTables(from int, columns ...metric.Metric) (out []metric.Table) {
+func strataTables(from int, columns ...score.Metric) (out []score.Table) {
 	for i, x := range [][2]string{{tableExaminations, "Results by examination type"}, {tableExaminationGroups, "Results by group of examination types"}, {tableTypes, "Results by question type"}} {
-		out = append(out, metric.Table{Name: x[0], Title: x[1], Keys: []string{strata()[i].Name}, Rows: several(from + i), Columns: columns})
+		out = append(out, score.Table{Name: x[0], Title: x[1], Keys: []string{strata()[i].Name}, Rows: several(from + i), Columns: columns})
 	}
 	return out
 }
 
 // several is a row for each stratum, where there are several.
-func several(kind int) func(metric.Group) []metric.Row {
-	return func(all metric.Group) (out []metric.Row) {
+func several(kind int) func(score.Group) []score.Row {
+	return func(all score.Group) (out []score.Row) {
 		if names, _ := all.Strata(kind); len(names) > 1 {
 			for i, name := range names {
-				out = append(out, metric.Row{Group: all.Stratum(kind, i), Text: []string{name}})
+				out = append(out, score.Row{Group: all.Stratum(kind, i), Text: []string{name}})
 			}
 		}
 		return out

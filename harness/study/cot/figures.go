@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -57,7 +57,7 @@ func (r *run) scatter(f results.Figure, x func(*study.CostArm) *results.Estimate
 			if x(a) == nil {
 				continue
 			}
-			at, y := positive(x(a)), metric.Find(accuracies, "accuracy", m.Name, a.Arm)
+			at, y := positive(x(a)), score.Find(accuracies, "accuracy", m.Name, a.Arm)
 			s.Points = append(s.Points, results.Point{Label: a.Arm, X: at, Y: y})
 			arms = append(arms, fmt.Sprintf("%s %s at %s", a.Arm, told(y, "%", 1), told(at, f.X.Unit, digits)))
 			any = any || at.Value != nil && y.Value != nil
@@ -87,7 +87,7 @@ func (r *run) ratioFigure() (results.Figure, bool) {
 	any := false
 	t := r.Table(tableEfficiency)
 	for _, m := range r.Models {
-		q, n := ratiosOf(m), metric.Find(t, "latency_ratio_median", m.Name).N
+		q, n := ratiosOf(m), score.Find(t, "latency_ratio_median", m.Name).N
 		f.Series = append(f.Series, results.Series{Name: m.Name, Quantiles: q, N: n})
 		if len(q) == 0 {
 			words = append(words, m.Name+": no item is timed in both arms")
@@ -103,7 +103,7 @@ func (r *run) ratioFigure() (results.Figure, bool) {
 
 // ratiosOf is 101 quantiles of a model's ratios of times that are above zero; nil:
 // there are none.
-func ratiosOf(m *metric.Model) []float64 {
+func ratiosOf(m *score.Model) []float64 {
 	return m.Once("ratios", func() any {
 		var v, out []float64
 		for _, o := range m.All().Kept(leafRatios) {
@@ -154,7 +154,7 @@ func (r *run) heat(f results.Figure, t results.Table, column string, task int) (
 		var low, high *results.Estimate
 		var lowTask, highTask string
 		for _, of := range r.Strata(strataTasks) {
-			e := metric.Find(t, column, append(slices.Clone(head), of)...)
+			e := score.Find(t, column, append(slices.Clone(head), of)...)
 			s.Points = append(s.Points, results.Point{Label: of, Y: e})
 			if e.Value == nil {
 				continue

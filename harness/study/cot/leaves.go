@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"assay/harness/dataset"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -25,22 +24,22 @@ const (
 const strataTasks = 0
 
 // design is what is added up of the study's trials; tables.go says what of.
-func design(b *study.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) score.Design {
 	const noGold = "the items have no gold steps"
 	const none = "no usable verdict in arm " + armCoT
 	layout := scoring().Layout(judges)
-	d := metric.Design{
+	d := score.Design{
 		Rules: scoring(),
 		Cells: []string{"arm"},
-		Cell:  func(t *score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
-		Order: func(x, y metric.Keys) int {
+		Cell:  func(t *score.Scored) (score.Keys, error) { return score.Keys{t.Row.Key.Arm}, nil },
+		Order: func(x, y score.Keys) int {
 			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
 		},
-		Strata: append([]metric.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, strata()...),
-		Item: func(it results.Item) (metric.Item, error) {
-			return metric.Item{Strata: append([]string{it.Task}, sorts(it)...)}, nil
+		Strata: append([]score.Stratum{strataTasks: {Name: "task", Order: taskOrder}}, strata()...),
+		Item: func(it results.Item) (score.Item, error) {
+			return score.Item{Strata: append([]string{it.Task}, sorts(it)...)}, nil
 		},
-		Leaves: []metric.Leaf{
+		Leaves: []score.Leaf{
 			{Name: leafTrials, Any: []string{score.Answered}},
 			{Score: scoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
 			{Score: scoreNoAnswer},
@@ -49,21 +48,21 @@ func design(b *study.Basis, judges map[string][]string) metric.Design {
 			{Score: scoreRecallFixed},
 			{Score: scoreF1, Why: "no answer has usable verdicts of precision and recall", Undefined: noGold},
 			{Name: leafEither, Any: []string{scorePrecision, scoreRecall}, Why: none, Undefined: noGold},
-			{Name: leafTimed, Score: scoreMatched, Over: &metric.Term{Score: score.Latency}, Undefined: noGold,
+			{Name: leafTimed, Score: scoreMatched, Over: &score.Term{Score: score.Latency}, Undefined: noGold,
 				Why: "no answer in arm " + armCoT + " has both a valid time and a recall verdict"},
-			{Name: leafTokens, Score: score.Tokens, Over: &metric.Term{Score: scoreMatched}, Undefined: noGold,
+			{Name: leafTokens, Score: score.Tokens, Over: &score.Term{Score: scoreMatched}, Undefined: noGold,
 				Why: "no answer in arm " + armCoT + " has both a token count and a recall verdict"},
-			{Name: leafPaired, Score: score.Latency, Over: &metric.Term{Score: score.Latency, Arm: armDirect}, Why: noPair},
+			{Name: leafPaired, Score: score.Latency, Over: &score.Term{Score: score.Latency, Arm: armDirect}, Why: noPair},
 			{Name: leafRatios, Score: scoreLatencyRatio, Keep: true},
 			{Score: scorePath, Labels: true, Why: none},
 		},
-		Extra: func(model string) metric.Extra {
+		Extra: func(model string) score.Extra {
 			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
 				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[Precision]))}
 		},
 	}
 	if b.Manifest.Released() {
-		d.Leaves = append(d.Leaves, metric.Leaf{Name: leafOwn, Score: score.Latency, Why: noPair})
+		d.Leaves = append(d.Leaves, score.Leaf{Name: leafOwn, Score: score.Latency, Why: noPair})
 	}
 	return d
 }

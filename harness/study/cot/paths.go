@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 )
@@ -19,7 +18,7 @@ type consistency struct {
 }
 
 // stepOrders is made once for a model. released takes the reference of the authors' code.
-func stepOrders(m *metric.Model, released bool) *consistency {
+func stepOrders(m *score.Model, released bool) *consistency {
 	return m.Once("paths", func() any { return consistencyOf(m.All(), released) }).(*consistency)
 }
 
@@ -48,8 +47,8 @@ func (c *strides) count(sums []float64, w []uint8) []int {
 // consistencyOf adds them to the model's sample. Replicates keep the reference:
 // chosen anew among items drawn twice, it would be more similar to them than any
 // reference is to new items, and the interval too high.
-func consistencyOf(g metric.Group, released bool) *consistency {
-	g = g.In(metric.Keys{armCoT})
+func consistencyOf(g score.Group, released bool) *consistency {
+	g = g.In(score.Keys{armCoT})
 	names, taskOf := g.Strata(strataTasks)
 	labels := g.Labels(scorePath)
 	tasks, judges := len(names), len(labels)
@@ -118,12 +117,12 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		}
 	}
 	// C_path, then C_path by judge, then C by task.
-	ofTask := make([]score.Mean, tasks)
+	ofTask := make([]score.JudgeMean, tasks)
 	list := g.Sample.Several(1+judges+tasks, func(sums []float64, w []uint8, out []float64) {
-		var overall score.Mean
+		var overall score.JudgeMean
 		clear(ofTask)
 		for j := range cells {
-			var own score.Mean
+			var own score.JudgeMean
 			for t := range cells[j] {
 				c := &cells[j][t]
 				if v, ok := c.paths.toReference(c.count(sums, w), c.against); ok {
@@ -151,7 +150,7 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 		g.Sample.Rests(e, nil, held...)
 	}
 	for j, e := range list[1 : 1+judges] {
-		own := metric.Count{N: walked[j], Undefined: n.Undefined, Invalid: n.N + n.Invalid - walked[j]}
+		own := score.Count{N: walked[j], Undefined: n.Undefined, Invalid: n.N + n.Invalid - walked[j]}
 		c.byJudge = append(c.byJudge, own.Of(e, why))
 	}
 	for t, e := range list[1+judges:] {
@@ -163,13 +162,13 @@ func consistencyOf(g metric.Group, released bool) *consistency {
 
 // inTasks counts the answers whose paths enter: those of items with a task, of all and
 // by task.
-func inTasks(g metric.Group, tasks int) (n metric.Count, perTask []metric.Count) {
+func inTasks(g score.Group, tasks int) (n score.Count, perTask []score.Count) {
 	n.Undefined = g.Count(leafTrials).N
 	for t := range tasks {
 		own := g.Stratum(strataTasks, t)
 		known, trials := own.Count(scorePath).N, own.Count(leafTrials).N
-		perTask = append(perTask, metric.Count{N: known, Invalid: trials - known})
-		n.Plus(metric.Count{N: known, Invalid: trials - known, Undefined: -trials})
+		perTask = append(perTask, score.Count{N: known, Invalid: trials - known})
+		n.Plus(score.Count{N: known, Invalid: trials - known, Undefined: -trials})
 	}
 	return n, perTask
 }

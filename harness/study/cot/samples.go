@@ -65,23 +65,23 @@ func scoreOf(s score.Sample) []score.Value {
 }
 
 func accuracyOf(s score.Sample) (out []score.Value) {
-	var right score.Mean
+	var right score.JudgeMean
 	for _, j := range s.Judges(rubAccuracy) {
 		var v struct{ Verdict string }
 		if !s.Verdict(rubAccuracy, j, &v) {
 			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
 			continue
 		}
-		hit := score.One(v.Verdict == study.Correct)
+		hit := score.OneIf(v.Verdict == study.Correct)
 		right.Add(hit)
-		out = append(out, score.Of(scoreAccuracy, j, hit), score.Of(scoreNoAnswer, j, score.One(v.Verdict == study.NoAnswer)))
+		out = append(out, score.ValueOf(scoreAccuracy, j, hit), score.ValueOf(scoreNoAnswer, j, score.OneIf(v.Verdict == study.NoAnswer)))
 	}
 	return append(out, right.Value(s, scoreAccuracy))
 }
 
 // stepsOf scores the steps of an answer to an item with gold steps.
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
-	var p, r, hits score.Mean
+	var p, r, hits score.JudgeMean
 	for _, j := range s.Judges(Precision) {
 		var v PrecisionVerdict
 		if !s.Verdict(Precision, j, &v) {
@@ -90,7 +90,7 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 		}
 		x := precision(v.Steps)
 		p.Add(x)
-		out = append(out, score.Of(scorePrecision, j, x), score.Label(scoreFirstWrong, j, firstWrong(v.Steps)))
+		out = append(out, score.ValueOf(scorePrecision, j, x), score.LabelOf(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
 	for _, j := range s.Judges(Recall) {
 		var v RecallVerdict
@@ -102,20 +102,20 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 		if !ok {
 			continue
 		}
-		out = append(out, score.Of(scoreRecallFixed, j, x.value()))
+		out = append(out, score.ValueOf(scoreRecallFixed, j, x.value()))
 		if !x.Complete && !s.Released {
 			out = append(out, score.Invalid(scoreRecall, j, "a gold step has no verdict"))
 			continue
 		}
 		r.Add(x.value())
 		hits.Add(float64(x.Matched))
-		out = append(out, score.Of(scoreRecall, j, x.value()), score.Of(scoreMatched, j, float64(x.Matched)))
+		out = append(out, score.ValueOf(scoreRecall, j, x.value()), score.ValueOf(scoreMatched, j, float64(x.Matched)))
 	}
 	out = append(out, p.Value(s, scorePrecision), r.Value(s, scoreRecall), hits.Value(s, scoreMatched))
 	if p.Known() && r.Known() {
-		return append(out, score.Of(scoreF1, "", itemF1(p.Of(), r.Of())))
+		return append(out, score.ValueOf(scoreF1, "", itemF1(p.Of(), r.Of())))
 	}
-	return append(out, score.Mean{}.Value(s, scoreF1))
+	return append(out, score.JudgeMean{}.Value(s, scoreF1))
 }
 
 func pathsOf(s score.Sample) (out []score.Value) {
@@ -129,7 +129,7 @@ func pathsOf(s score.Sample) (out []score.Value) {
 		if p == "" {
 			p = noSteps
 		}
-		out = append(out, score.Label(scorePath, j, p))
+		out = append(out, score.LabelOf(scorePath, j, p))
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func ratioOf(s score.Sample) score.Value {
 		return score.Invalid(scoreLatencyRatio, "", "one of the two has no time that counts")
 	}
 	if q, ok := ratio(own, other); ok {
-		return score.Of(scoreLatencyRatio, "", q)
+		return score.ValueOf(scoreLatencyRatio, "", q)
 	}
 	return score.Undefined(scoreLatencyRatio, "", "the answer-only trial took no time")
 }

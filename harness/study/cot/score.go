@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/results/text"
 )
 
 // This file is the arithmetic of metrics.md section 1 within one answer and within
-// the paths of one task; that over answers stands in package metric. Its
+// the paths of one task; that over answers stands in package score. Its
 // functions take numbers and give a number, or false where it does not exist.
 
 // precision is P_i: matched steps over countable ones. Restatements do not
@@ -83,7 +83,7 @@ func (r recalled) value() float64 { return float64(r.Matched) / float64(r.Gold) 
 
 // itemF1 is F1 of one item, where 0 and 0 give 0.
 func itemF1(p, r float64) float64 {
-	v, _ := metric.Harmonic(p, r)
+	v, _ := score.Harmonic(p, r)
 	return v
 }
 

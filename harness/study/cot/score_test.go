@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 )
 
 // This file tests the arithmetic against published and recomputed values. It
@@ -117,7 +117,7 @@ func TestGoldenSteps(t *testing.T) {
 			r, okR := average(rs)
 			checkValue(t, "P", p, okP, want.P)
 			checkValue(t, "R", r, okR, want.R)
-			v, ok := metric.Harmonic(p, r)
+			v, ok := score.Harmonic(p, r)
 			checkValue(t, "F1", v, ok && okP && okR, want.F1)
 			m, ok := average(f1s)
 			checkValue(t, "F1 by item", m, ok, macro)
@@ -136,12 +136,12 @@ func TestGoldenSteps(t *testing.T) {
 
 // sumOver is the arithmetic of a ratio of sums.
 func sumOver(num, den float64) (float64, bool) {
-	return metric.OverJudges([]float64{num}, []float64{den}, 1)
+	return score.OverJudges([]float64{num}, []float64{den}, 1)
 }
 
-func constant(v float64) metric.Sum {
-	return func(metric.Group) metric.Value {
-		return metric.Value{Of: func([]float64) (float64, bool) { return v, true }}
+func constant(v float64) score.Sum {
+	return func(score.Group) score.GroupValue {
+		return score.GroupValue{Of: func([]float64) (float64, bool) { return v, true }}
 	}
 }
 
@@ -174,26 +174,26 @@ func TestGoldenAccuracy(t *testing.T) {
 		if skip == nil {
 			skip, c.Wrong = c.Acc, c.Acc // nothing is left out
 		}
-		v, ok := metric.OverJudges(hits, usable, 100)
+		v, ok := score.OverJudges(hits, usable, 100)
 		checkValue(t, "accuracy", v/100, ok, skip)
-		v, ok = metric.FixedN(hits, c.N, 0)
+		v, ok = score.FixedN(hits, c.N, 0)
 		checkValue(t, "fixed N", v/100, ok, c.Wrong)
 		extra := 0.0
 		for _, u := range usable {
 			extra += c.N - u
 		}
-		right, ok := metric.FixedN(hits, c.N, extra)
+		right, ok := score.FixedN(hits, c.N, extra)
 		if want := v + 100*extra/(2*c.N); !ok || !near(right, want) {
 			t.Errorf("all right %v, want %v", right, want)
 		}
 	}
-	if v, ok := metric.OverJudges([]float64{0, 3}, []float64{0, 4}, 100); !ok || v != 75 {
+	if v, ok := score.OverJudges([]float64{0, 3}, []float64{0, 4}, 100); !ok || v != 75 {
 		t.Errorf("a judge without verdicts changes the mean of the others: %v", v)
 	}
-	if _, ok := metric.OverJudges([]float64{0}, []float64{0}, 100); ok {
+	if _, ok := score.OverJudges([]float64{0}, []float64{0}, 100); ok {
 		t.Error("accuracy without verdicts is defined")
 	}
-	if _, ok := metric.FixedN([]float64{0}, 0, 0); ok {
+	if _, ok := score.FixedN([]float64{0}, 0, 0); ok {
 		t.Error("fixed N of nothing is defined")
 	}
 }
@@ -225,14 +225,14 @@ func TestGoldenTables(t *testing.T) {
 	}
 	var off []string
 	for _, c := range f.Cases {
-		v, ok := metric.Harmonic(c.Table2.P, c.Table2.R)
+		v, ok := score.Harmonic(c.Table2.P, c.Table2.R)
 		if !ok || !near(v, c.Recomputed.F1) {
 			t.Errorf("%s: F1 %v, want %v", c.ID, v, c.Recomputed.F1)
 		}
 		if math.Abs(v-c.Table2.F1) > 0.0101 { // P and R are rounded, too
 			off = append(off, "F1 "+c.ID)
 		}
-		if i, ok := metric.Minus(constant(c.Table2.Step), constant(c.Table2.Direct))(metric.Group{}).Of(nil); !ok || !near(i, c.Recomputed.I) || math.Abs(i-c.Table2.I) > 0.005 {
+		if i, ok := score.Minus(constant(c.Table2.Step), constant(c.Table2.Direct))(score.Group{}).Of(nil); !ok || !near(i, c.Recomputed.I) || math.Abs(i-c.Table2.I) > 0.005 {
 			t.Errorf("%s: I %v, want %v", c.ID, i, c.Table2.I)
 		}
 		l, ok := sumOver(c.TableA2.CoT, c.TableA2.Direct)
@@ -244,7 +244,7 @@ func TestGoldenTables(t *testing.T) {
 		}
 		// Every published accuracy is k of 2 x 1079 verdicts.
 		for k, printed := range map[float64]float64{c.Recomputed.Direct: c.Table2.Direct, c.Recomputed.Step: c.Table2.Step} {
-			v, ok := metric.FixedN([]float64{math.Floor(k / 2), math.Ceil(k / 2)}, 1079, 0)
+			v, ok := score.FixedN([]float64{math.Floor(k / 2), math.Ceil(k / 2)}, 1079, 0)
 			if want := strconv.FormatFloat(printed, 'f', 2, 64); !ok || strconv.FormatFloat(v, 'f', 2, 64) != want {
 				t.Errorf("%s: accuracy %v, want %s", c.ID, v, want)
 			}

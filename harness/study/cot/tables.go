@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -29,7 +29,7 @@ const (
 
 // run is everything that the sections rest on.
 type run struct {
-	*metric.Run
+	*score.Run
 	basis    study.Basis
 	accounts []*study.Account
 	costs    []*study.Costs
@@ -45,9 +45,9 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	basis.Steps = true
 	d := design(&basis, judges)
 	d.Tables, d.Keep = declared(&basis, judges), study.Keep(basis.Manifest, tableMain)
-	d.Pairs = []metric.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}}
+	d.Pairs = []score.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}}
 	r := &run{basis: basis}
-	if r.Run, err = metric.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
+	if r.Run, err = score.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
 	}
 	r.accounts, r.costs = study.ArmsOf(r.Run)
@@ -55,24 +55,24 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 }
 
 // inArm is a row of one arm.
-func inArm(arm string) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row { return []metric.Row{{Group: all.In(metric.Keys{arm})}} }
+func inArm(arm string) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row { return []score.Row{{Group: all.In(score.Keys{arm})}} }
 }
 
 // inCoT is a metric of the step-by-step arm.
-func inCoT(f metric.Sum) metric.Sum { return metric.In(metric.Keys{armCoT}, f) }
+func inCoT(f score.Sum) score.Sum { return score.In(score.Keys{armCoT}, f) }
 
 // impactOf is I, in points: its n is the answers of both arms.
-func impactOf(g metric.Group) metric.Value {
-	v := metric.Minus(inCoT(metric.Percent(scoreAccuracy)), metric.In(metric.Keys{armDirect}, metric.Percent(scoreAccuracy)))(g)
+func impactOf(g score.Group) score.GroupValue {
+	v := score.Minus(inCoT(score.Percent(scoreAccuracy)), score.In(score.Keys{armDirect}, score.Percent(scoreAccuracy)))(g)
 	v.Why, v.Else = "no usable verdict in arm "+armCoT, "one of the arms has no usable verdict"
 	return v
 }
 
 // f1OfAverages is F1: what it says where it does not exist depends on which of the
 // two averages does not.
-func f1OfAverages(g metric.Group) metric.Value {
-	v := metric.F1(metric.Percent(scorePrecision), metric.Percent(scoreRecall), leafEither)(g)
+func f1OfAverages(g score.Group) score.GroupValue {
+	v := score.F1(score.Percent(scorePrecision), score.Percent(scoreRecall), leafEither)(g)
 	v.Else = "precision and recall are both 0"
 	if g.Count(scorePrecision).N == 0 || g.Count(scoreRecall).N == 0 {
 		v.Else = "precision or recall has no usable verdict"
@@ -82,14 +82,14 @@ func f1OfAverages(g metric.Group) metric.Value {
 
 // ownLatency is L of the authors' code: each arm's own successes are added up, also
 // those of items that failed in the other arm.
-func ownLatency(g metric.Group) metric.Value {
-	cot, direct := g.In(metric.Keys{armCoT}), g.In(metric.Keys{armDirect})
+func ownLatency(g score.Group) score.GroupValue {
+	cot, direct := g.In(score.Keys{armCoT}), g.In(score.Keys{armDirect})
 	num, den := slices.Concat(cot.Fractions(leafOwn)...), slices.Concat(direct.Fractions(leafOwn)...)
 	n := cot.Count(leafOwn)
 	n.Plus(direct.Count(leafOwn))
-	return metric.Value{Count: n, Why: noPair, Uses: slices.Concat(num, den), Else: "one of the arms took no time", Of: func(sums []float64) (float64, bool) {
+	return score.GroupValue{Count: n, Why: noPair, Uses: slices.Concat(num, den), Else: "one of the arms took no time", Of: func(sums []float64) (float64, bool) {
 		var of [2]float64
-		for arm, list := range [][]metric.Fraction{num, den} {
+		for arm, list := range [][]score.Fraction{num, den} {
 			for _, f := range list {
 				of[arm] += sums[f.Num]
 			}
@@ -99,73 +99,73 @@ func ownLatency(g metric.Group) metric.Value {
 }
 
 // declared is the study's tables.
-func declared(b *study.Basis, judges map[string][]string) []metric.Table {
-	precision, recall, f1 := inCoT(metric.Percent(scorePrecision)), inCoT(metric.Percent(scoreRecall)), inCoT(f1OfAverages)
-	accuracy := metric.Percent(scoreAccuracy)
-	direct, cot := metric.In(metric.Keys{armDirect}, accuracy), inCoT(accuracy)
-	efficiency, latency, over, of := inCoT(metric.Mean(leafTimed)), metric.Mean(leafPaired), "items timed in both", "items timed in both arms"
+func declared(b *study.Basis, judges map[string][]string) []score.Table {
+	precision, recall, f1 := inCoT(score.Percent(scorePrecision)), inCoT(score.Percent(scoreRecall)), inCoT(f1OfAverages)
+	accuracy := score.Percent(scoreAccuracy)
+	direct, cot := score.In(score.Keys{armDirect}, accuracy), inCoT(accuracy)
+	efficiency, latency, over, of := inCoT(score.Mean(leafTimed)), score.Mean(leafPaired), "items timed in both", "items timed in both arms"
 	released := b.Manifest.Released()
 	reference, missing := "the generated path that is most similar to all", "answers with a missing verdict are left out"
 	if released {
 		reference, missing = "the path that occurs most often", "missing verdicts are unmatched"
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
-	ratios := metric.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changedTables(func(all metric.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{Modality, Feature, Conclusion, Other})
+	ratios := score.Quantiles(leafRatios, leafPaired, .5, .95)
+	more := changedTables(func(all score.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{Modality, Feature, Conclusion, Other})
 	more = append(more, strataTables(strataTasks+1,
 		study.Percent("precision", "P", "as in the first table, of these items", precision), study.Percent("recall", "R", "likewise", recall), study.Percent("f1", "F1", "likewise", f1),
-		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", metric.Sum(impactOf)))...)
-	return append([]metric.Table{
-		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: metric.One,
-			Columns: []metric.Metric{
+		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", score.Sum(impactOf)))...)
+	return append([]score.Table{
+		{Name: tableMain, Title: "Correctness, impact, efficiency and consistency of step-by-step reasoning", Rows: score.OneRow,
+			Columns: []score.Metric{
 				study.Percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
 				study.Percent("precision", "P", "matched steps / countable steps, mean over answers", precision),
 				study.Percent("recall", "R", "matched gold steps / gold steps, mean over answers", recall),
 				study.Percent("accuracy_direct", "Acc direct", "mean over the accuracy judges, answer-only arm", direct),
 				study.Percent("accuracy_cot", "Acc CoT", "mean over the accuracy judges, step-by-step arm", cot),
-				study.Points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", metric.Sum(impactOf)),
+				study.Points("impact", "I", "Acc CoT - Acc direct; n: answers of both arms", score.Sum(impactOf)),
 				study.Significant("efficiency", "E", "steps/s", "matched gold steps / seconds of generation, both summed over the step-by-step arm", efficiency),
 				study.Significant("latency_ratio", "L", "", "seconds of the step-by-step arm / seconds of the answer-only arm, over "+over, latency),
 				study.Percent("c_path", "C_path", "similarity of step orders to the task's reference path, unweighted mean over tasks",
-					metric.Direct(func(r metric.Row) *results.Estimate { return stepOrders(r.Model, released).all })),
+					score.Direct(func(r score.Row) *results.Estimate { return stepOrders(r.Model, released).all })),
 			}},
-		{Name: tableSteps, Title: "Correctness of steps", Rows: metric.One,
-			Columns: []metric.Metric{
+		{Name: tableSteps, Title: "Correctness of steps", Rows: score.OneRow,
+			Columns: []score.Metric{
 				study.Percent("precision", "P", "matched / countable steps; 0 for an answer without a countable step; mean over judges", precision),
 				study.Percent("recall", "R", "matched / non-empty gold steps; "+missing+"; mean over judges", recall),
 				study.Percent("f1", "F1", "2PR/(P+R) of the two averages; n: answers that enter one of them", f1),
-				study.Percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(metric.Percent(scoreF1))),
-				study.Percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(metric.Fixed(scorePrecision, scorePrecision, false))),
-				study.Percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(metric.Fixed(scoreRecallFixed, scorePrecision, false))),
+				study.Percent("f1_items", "F1 by item", "mean of each answer's own F1", inCoT(score.Percent(scoreF1))),
+				study.Percent("precision_fixed_n", "P fixed N", "all answers count; what has no usable verdict counts 0", inCoT(score.Fixed(scorePrecision, scorePrecision, false))),
+				study.Percent("recall_fixed_n", "R fixed N", "all answers count; missing verdicts are unmatched", inCoT(score.Fixed(scoreRecallFixed, scorePrecision, false))),
 			}},
-		{Name: tableAccuracy, Title: "Accuracy of final answers", Keys: []string{"arm"}, Rows: metric.ByKey,
-			Columns: slices.Insert([]metric.Metric{
+		{Name: tableAccuracy, Title: "Accuracy of final answers", Keys: []string{"arm"}, Rows: score.ByKey,
+			Columns: slices.Insert([]score.Metric{
 				study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", accuracy),
-				study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(scoreAccuracy)),
-				study.Percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				study.Percent("accuracy_all_wrong", "If left out were wrong", "failures and missing verdicts count as wrong, too", metric.Fixed(scoreAccuracy, scoreAccuracy, false)),
-				study.Percent("accuracy_all_right", "If left out were right", "failures and missing verdicts count as right", metric.Fixed(scoreAccuracy, scoreAccuracy, true)),
-				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Total(scoreNoAnswer)),
+				study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", score.Coverage(scoreAccuracy)),
+				study.Percent("accuracy_fixed_n", "Fixed N", "correct / (trials x judges)", score.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				study.Percent("accuracy_all_wrong", "If left out were wrong", "failures and missing verdicts count as wrong, too", score.Fixed(scoreAccuracy, scoreAccuracy, false)),
+				study.Percent("accuracy_all_right", "If left out were right", "failures and missing verdicts count as right", score.Fixed(scoreAccuracy, scoreAccuracy, true)),
+				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", score.Total(scoreNoAnswer)),
 			}, 1, study.Columns(nil)...)},
-		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(strataTasks),
-			Columns: []metric.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), study.ReadColumn()}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: score.ByStratum(strataTasks),
+			Columns: []score.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), study.ReadColumn()}},
 		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
-			Rows: func(all metric.Group) []metric.Row {
-				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{armCoT}), all.In(metric.Keys{armDirect}), scoreAccuracy)}}
+			Rows: func(all score.Group) []score.Row {
+				return []score.Row{{Group: all, Data: score.PairedBy(all.In(score.Keys{armCoT}), all.In(score.Keys{armDirect}), scoreAccuracy)}}
 			},
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				study.Percent("accuracy_direct", "Acc direct", "", direct),
 				study.Percent("accuracy_cot", "Acc CoT", "", cot),
-				study.Points("impact", "I", "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both", metric.Sum(impactOf)),
-				study.Count("only_cot", "Only CoT right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
-				study.Count("only_direct", "Only direct right", "items", paired(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
-				study.Count("both", "Both right", "items", paired(func(p metric.Paired) (int, int) { return p.Both, p.Decided() })),
-				study.Count("neither", "Both wrong", "items", paired(func(p metric.Paired) (int, int) { return p.Neither, p.Decided() })),
+				study.Points("impact", "I", "Acc CoT - Acc direct; the interval draws the same items for both arms; n: answers of both", score.Sum(impactOf)),
+				study.Count("only_cot", "Only CoT right", "items", paired(func(p score.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+				study.Count("only_direct", "Only direct right", "items", paired(func(p score.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+				study.Count("both", "Both right", "items", paired(func(p score.Paired) (int, int) { return p.Both, p.Decided() })),
+				study.Count("neither", "Both wrong", "items", paired(func(p score.Paired) (int, int) { return p.Neither, p.Decided() })),
 				study.Count("undecided", "Undecided", "items without a majority of verdicts in one of the arms",
-					paired(func(p metric.Paired) (int, int) { return p.Undecided, p.Decided() + p.Undecided })),
-				{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: metric.TestHelp},
-					Of: metric.Direct(func(r metric.Row) *results.Estimate {
-						e := r.Data.(metric.Paired).Test()
+					paired(func(p score.Paired) (int, int) { return p.Undecided, p.Decided() + p.Undecided })),
+				{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: score.TestHelp},
+					Of: score.Direct(func(r score.Row) *results.Estimate {
+						e := r.Data.(score.Paired).Test()
 						if e.Value == nil {
 							e.Why = "no item has a usable verdict in both arms"
 						}
@@ -174,42 +174,42 @@ func declared(b *study.Basis, judges map[string][]string) []metric.Table {
 			},
 			Notes: []string{"An item counts as right when more than half of its usable verdicts (over judges and repeats) say so."}},
 		{Name: tableEfficiency, Title: "Cost of reasoning",
-			Rows: func(all metric.Group) []metric.Row {
+			Rows: func(all score.Group) []score.Row {
 				ratiosOf(all.Model) // while they are there
-				return metric.One(all)
+				return score.OneRow(all)
 			},
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				study.Significant("efficiency", "E", "steps/s", "sum of matched gold steps / sum of seconds, step-by-step arm", efficiency),
 				study.Significant("latency_ratio", "L", "", "sum of seconds, cot / direct, over "+of, latency),
 				study.Significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
 				study.Significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
-				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(metric.Mean(leafTokens))),
+				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(score.Mean(leafTokens))),
 				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.JoulesPerStep })},
 				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.PerCorrect })},
 				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
 			}, Notes: b.Prices.Building()},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
-			Rows: func(all metric.Group) []metric.Row {
+			Rows: func(all score.Group) []score.Row {
 				c := stepOrders(all.Model, released)
-				own := func(e *results.Estimate) metric.Kind {
-					return metric.Direct(func(metric.Row) *results.Estimate { return e })
+				own := func(e *results.Estimate) score.Kind {
+					return score.Direct(func(score.Row) *results.Estimate { return e })
 				}
-				rows := []metric.Row{{Group: all, Text: []string{"mean over tasks"}, Own: own(c.all), Data: ""}}
+				rows := []score.Row{{Group: all, Text: []string{"mean over tasks"}, Own: own(c.all), Data: ""}}
 				names, _ := all.Strata(strataTasks)
 				for t, task := range names {
-					rows = append(rows, metric.Row{Group: all, Text: []string{task}, Own: own(c.byTask[t]), Data: c.references[t]})
+					rows = append(rows, score.Row{Group: all, Text: []string{task}, Own: own(c.byTask[t]), Data: c.references[t]})
 				}
 				return rows
 			},
-			Columns: []metric.Metric{
-				study.Percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", metric.Own()),
-				{Column: study.TextColumn("reference", "Reference path"), Text: func(r metric.Row) string { return r.Data.(string) }},
+			Columns: []score.Metric{
+				study.Percent("c", "C", "mean similarity of an answer's order of steps to the reference path of its task; first row: C_path", score.Own()),
+				{Column: study.TextColumn("reference", "Reference path"), Text: func(r score.Row) string { return r.Data.(string) }},
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
-		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: study.JudgeRows(RubricNames(), judges, func(rubric string) metric.Kind { return byJudge(rubric, released) }),
-			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", metric.Own())}, study.StatusColumns()...)},
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: study.JudgeRows(RubricNames(), judges, func(rubric string) score.Kind { return byJudge(rubric, released) }),
+			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", score.Own())}, study.StatusColumns()...)},
 		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				study.Percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),
 				study.Points("sd", "SD", "sample standard deviation", repeated(stats.OneCase, stats.SD)),
 				study.Percent("min", "Min", "", repeated(stats.NoCases, quantile(0))),
@@ -219,40 +219,40 @@ func declared(b *study.Basis, judges map[string][]string) []metric.Table {
 }
 
 // paired is a count of items, and of how many.
-func paired(of func(metric.Paired) (k, n int)) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate {
-		k, n := of(r.Data.(metric.Paired))
-		return metric.Known(metric.Count{N: n}, "", float64(k), true)
+func paired(of func(score.Paired) (k, n int)) score.Kind {
+	return score.Direct(func(r score.Row) *results.Estimate {
+		k, n := of(r.Data.(score.Paired))
+		return score.Known(score.Count{N: n}, "", float64(k), true)
 	})
 }
 
 // byJudge is what a judge's own value is.
-func byJudge(rubric string, released bool) metric.Kind {
+func byJudge(rubric string, released bool) score.Kind {
 	if rubric == Order {
-		return metric.Direct(func(r metric.Row) *results.Estimate {
+		return score.Direct(func(r score.Row) *results.Estimate {
 			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(Order), r.Text[2])]
 		})
 	}
-	return metric.Percent(rubric) // the score is called as its rubric
+	return score.Percent(rubric) // the score is called as its rubric
 }
 
 // repeatRows are rows of what each repeat has by itself, where there are several.
-func repeatRows(all metric.Group) []metric.Row {
+func repeatRows(all score.Group) []score.Row {
 	if len(all.Repeats()) < 2 {
 		return nil
 	}
-	var out []metric.Row
-	for _, arm := range metric.ByKey(all) {
-		out = append(out, metric.Row{Group: arm.Group, Text: []string{"accuracy " + arm.Text[0]}, Data: metric.ByRepeat(arm.Group, scoreAccuracy)})
+	var out []score.Row
+	for _, arm := range score.ByKey(all) {
+		out = append(out, score.Row{Group: arm.Group, Text: []string{"accuracy " + arm.Text[0]}, Data: score.ByRepeat(arm.Group, scoreAccuracy)})
 	}
 	for _, name := range []string{scorePrecision, scoreRecall} {
-		out = append(out, metric.Row{Group: all, Text: []string{name}, Data: metric.ByRepeat(all, name)})
+		out = append(out, score.Row{Group: all, Text: []string{name}, Data: score.ByRepeat(all, name)})
 	}
 	return out
 }
 
-func repeated(why stats.Undefined, f func([]float64) (float64, bool)) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Repeats).Over(string(why), f) })
+func repeated(why stats.Undefined, f func([]float64) (float64, bool)) score.Kind {
+	return score.Direct(func(r score.Row) *results.Estimate { return r.Data.(score.Repeats).Over(string(why), f) })
 }
 
 func quantile(q float64) func([]float64) (float64, bool) {
@@ -296,8 +296,8 @@ func (r *run) overview() results.Section {
 		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	for _, m := range r.Models {
 		s.Notes = append(s.Notes, r.finding(m.Name)...)
-		if n := m.Sample.N(); metric.Replicates(n) != metric.Replicates(1) {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.Name, n, metric.Replicates(n)))
+		if n := m.Sample.N(); score.Replicates(n) != score.Replicates(1) {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: with %d items, intervals rest on %d bootstrap replicates.", m.Name, n, score.Replicates(n)))
 		}
 	}
 	if len(r.Models) == 0 {
@@ -315,8 +315,8 @@ func (r *run) overview() results.Section {
 // finding says in words what the impact of a model is.
 func (r *run) finding(model string) []string {
 	t := r.Table(tableImpact)
-	c := study.Contrast{Difference: metric.Find(t, "impact", model), P: metric.Find(t, "p", model), Of: "answers",
-		More: *metric.Find(t, "only_cot", model).Value - *metric.Find(t, "only_direct", model).Value}
+	c := study.Contrast{Difference: score.Find(t, "impact", model), P: score.Find(t, "p", model), Of: "answers",
+		More: *score.Find(t, "only_cot", model).Value - *score.Find(t, "only_direct", model).Value}
 	if !c.Known() {
 		return nil
 	}

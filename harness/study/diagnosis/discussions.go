@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -98,39 +97,39 @@ func gradeScores(v map[string]any) map[string]float64 {
 }
 
 // discussionLeaves are what is added up of the scores.
-func discussionLeaves() []metric.Leaf {
-	var list []metric.Leaf
+func discussionLeaves() []score.Leaf {
+	var list []score.Leaf
 	for _, s := range append(SectionNames(), "") {
 		if s != "" {
 			s = "_" + s
 		}
-		list = append(list, metric.Leaf{Name: leafSaid + s, Score: sentenceFactual + s, Over: &metric.Term{Score: sentenceCount + s}, Why: "no discussion has a usable verdict on its sentences"})
+		list = append(list, score.Leaf{Name: leafSaid + s, Score: sentenceFactual + s, Over: &score.Term{Score: sentenceCount + s}, Why: "no discussion has a usable verdict on its sentences"})
 	}
-	list = append(list, metric.Leaf{Score: sentenceUnjudged})
+	list = append(list, score.Leaf{Score: sentenceUnjudged})
 	for _, n := range gradeNames() {
-		list = append(list, metric.Leaf{Score: n, Why: "no discussion has usable grades"})
+		list = append(list, score.Leaf{Score: n, Why: "no discussion has usable grades"})
 	}
 	return list
 }
 
 // discussionTables are the sentences and the grades of the discussions of some rows.
-func discussionTables(sentences, grades string, rows func(metric.Group) []metric.Row) []metric.Table {
-	said := metric.Table{Name: sentences, Title: "Factual sentences of discussions", Rows: rows}
+func discussionTables(sentences, grades string, rows func(score.Group) []score.Row) []score.Table {
+	said := score.Table{Name: sentences, Title: "Factual sentences of discussions", Rows: rows}
 	for _, s := range append(SectionNames(), "") {
 		column := study.PercentColumn("pooled", "All sections", "factual sentences / sentences judged, pooled over sentences")
 		if s != "" {
 			column, s = study.PercentColumn(s, strings.ToUpper(s[:1])+s[1:], "factual sentences / sentences judged of the section, over all cases"), "_"+s
 		}
-		said.Columns = append(said.Columns, metric.Metric{Column: column, Of: metric.Percent(leafSaid + s)})
+		said.Columns = append(said.Columns, score.Metric{Column: column, Of: score.Percent(leafSaid + s)})
 	}
-	said.Columns = append(said.Columns, metric.Metric{Column: study.CountColumn("unjudged", "Left out", "sentences that verdicts leave out"), Of: metric.Total(sentenceUnjudged)})
-	graded := metric.Table{Name: grades, Title: "Grades of discussions", Rows: rows}
+	said.Columns = append(said.Columns, score.Metric{Column: study.CountColumn("unjudged", "Left out", "sentences that verdicts leave out"), Of: score.Total(sentenceUnjudged)})
+	graded := score.Table{Name: grades, Title: "Grades of discussions", Rows: rows}
 	for _, n := range gradeNames() {
 		c := results.Column{Name: strings.TrimPrefix(n, criterion), Title: strings.TrimPrefix(n, criterion), Unit: "points", Digits: 2, Help: "0 to 2, mean over cases"}
 		if n == criteriaTotal {
 			c.Title, c.Help = "Total", "sum of the five, 0 to 10, mean over cases"
 		}
-		graded.Columns = append(graded.Columns, metric.Metric{Column: c, Of: metric.Mean(n)})
+		graded.Columns = append(graded.Columns, score.Metric{Column: c, Of: score.Mean(n)})
 	}
-	return []metric.Table{said, graded}
+	return []score.Table{said, graded}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"assay/harness/dataset"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -87,7 +86,7 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 	}
 	n := betweenExperts(labels)
 	for _, name := range pairNames(byExpert) {
-		out = append(out, score.Of(name, "", n[name]))
+		out = append(out, score.ValueOf(name, "", n[name]))
 	}
 	return out
 }
@@ -137,16 +136,16 @@ func betweenExperts(labels []expertLabel) map[string]float64 {
 }
 
 // agreementLeaves are what is added up of the scores.
-func agreementLeaves() []metric.Leaf {
-	var list []metric.Leaf
+func agreementLeaves() []score.Leaf {
+	var list []score.Leaf
 	for _, n := range append([]string{labelled, matched}, slices.Concat(pairNames(byJudge), pairNames(byExpert))...) {
-		list = append(list, metric.Leaf{Score: n, Why: "no expert labelled a step"})
+		list = append(list, score.Leaf{Score: n, Why: "no expert labelled a step"})
 	}
 	return list
 }
 
 // pairCounts are the leaves of a row's table of two raters on an axis.
-func pairCounts(r metric.Row, axis string) [][]string {
+func pairCounts(r score.Row, axis string) [][]string {
 	of := r.Data.(string) + axis + "_"
 	return [][]string{{of + pairCell(true, true), of + pairCell(true, false)}, {of + pairCell(false, true), of + pairCell(false, false)}}
 }
@@ -155,38 +154,38 @@ const noPair = "no step has both labels, or chance alone would always agree"
 
 // agreementTable is each judge beside experts, and experts beside each other, of a
 // group's answers; no rows where no expert labelled a step.
-func agreementTable(name string, judges []string, of func(all metric.Group) metric.Group) metric.Table {
-	t := metric.Table{Name: name, Title: "Judges and experts on the same steps", Keys: []string{"first", "second"}, Rows: func(all metric.Group) []metric.Row {
+func agreementTable(name string, judges []string, of func(all score.Group) score.Group) score.Table {
+	t := score.Table{Name: name, Title: "Judges and experts on the same steps", Keys: []string{"first", "second"}, Rows: func(all score.Group) []score.Row {
 		g := of(all)
-		if g.Count(labelled) == (metric.Count{}) {
+		if g.Count(labelled) == (score.Count{}) {
 			return nil
 		}
-		var out []metric.Row
+		var out []score.Row
 		for j, judge := range judges {
-			out = append(out, metric.Row{Group: g.Judge(j), Text: []string{judge, "experts"}, Data: byJudge})
+			out = append(out, score.Row{Group: g.Judge(j), Text: []string{judge, "experts"}, Data: byJudge})
 		}
-		return append(out, metric.Row{Group: g, Text: []string{"experts", "experts"}, Data: byExpert})
+		return append(out, score.Row{Group: g, Text: []string{"experts", "experts"}, Data: byExpert})
 	}}
 	for _, axis := range axes() {
 		title := map[string]string{"factual": "Factual", "critical": "Critical"}[axis]
 		t.Columns = append(t.Columns,
-			metric.Metric{Column: study.CountColumn(axis+"_pairs", title+": pairs", "labels of both on the same step"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
+			score.Metric{Column: study.CountColumn(axis+"_pairs", title+": pairs", "labels of both on the same step"), Of: score.Direct(func(r score.Row) *results.Estimate {
 				sum := 0.
 				for _, c := range pairCells() {
-					if e := metric.Total(r.Data.(string) + axis + "_" + c).Of(r); e.Value != nil {
+					if e := score.Total(r.Data.(string) + axis + "_" + c).Of(r); e.Value != nil {
 						sum += *e.Value
 					}
 				}
-				return metric.Known(r.Count(r.Data.(string)+axis+"_"+pairCells()[0]), "no expert labelled a step", sum, true)
+				return score.Known(r.Count(r.Data.(string)+axis+"_"+pairCells()[0]), "no expert labelled a step", sum, true)
 			})},
-			metric.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.Pairs(pairCounts(r, axis), noPair, func(n [][]int) (float64, bool) {
+			score.Metric{Column: study.PercentColumn(axis+"_agreement", title+": agreement", "pairs that say the same / pairs"), Of: score.Direct(func(r score.Row) *results.Estimate {
+				return score.Pairs(pairCounts(r, axis), noPair, func(n [][]int) (float64, bool) {
 					all := n[0][0] + n[0][1] + n[1][0] + n[1][1]
 					return 100 * float64(n[0][0]+n[1][1]) / float64(all), all > 0
 				}).Of(r)
 			})},
-			metric.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.Kappa(pairCounts(r, axis), stats.Plain, noPair).Of(r)
+			score.Metric{Column: results.Column{Name: axis + "_kappa", Title: title + ": kappa", Digits: 3, Help: "Cohen's kappa; of several experts all pairs together"}, Of: score.Direct(func(r score.Row) *results.Estimate {
+				return score.Kappa(pairCounts(r, axis), stats.Plain, noPair).Of(r)
 			})})
 	}
 	return t

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -40,7 +39,7 @@ func marginal(without, all score.Sample, gain score.Value) []score.Value {
 		if !ok || !okY {
 			return score.Invalid(name, "", why)
 		}
-		return score.Of(name, "", x-y)
+		return score.ValueOf(name, "", x-y)
 	}
 	out := []score.Value{
 		less(scoreImageTokens, "the server counts no tokens", func(s score.Sample) (float64, bool) {
@@ -60,33 +59,33 @@ func marginal(without, all score.Sample, gain score.Value) []score.Value {
 	if gain.Number == nil {
 		return append(out, score.Invalid(scoreImageGain, "", gain.Why))
 	}
-	return append(out, score.Of(scoreImageGain, "", 0-*gain.Number))
+	return append(out, score.ValueOf(scoreImageGain, "", 0-*gain.Number))
 }
 
-func marginalLeaves() []metric.Leaf {
+func marginalLeaves() []score.Leaf {
 	const none = "no answer without an image has its pair"
-	return []metric.Leaf{
+	return []score.Leaf{
 		{Score: scoreImageGain, Why: none},
 		{Score: scoreImageTokens, Why: none, Invalid: "the server counts no tokens"},
 		{Score: scoreImageTime, Why: none, Invalid: "no pair of answers has two valid times"},
 		{Score: scoreImageEnergy, Why: none, Invalid: "no pair of answers has two known energies"},
-		{Name: leafPerJoule, Score: scoreImageGain, Over: &metric.Term{Score: scoreImageEnergy}, Why: none, Invalid: "no pair of answers has two known energies"},
-		{Name: leafPerToken, Score: scoreImageGain, Over: &metric.Term{Score: scoreImageTokens}, Why: none, Invalid: "the server counts no tokens"},
+		{Name: leafPerJoule, Score: scoreImageGain, Over: &score.Term{Score: scoreImageEnergy}, Why: none, Invalid: "no pair of answers has two known energies"},
+		{Name: leafPerToken, Score: scoreImageGain, Over: &score.Term{Score: scoreImageTokens}, Why: none, Invalid: "the server counts no tokens"},
 	}
 }
 
 // marginalRows is all cases, and those with so many images; none where no image was
 // left out.
-func marginalRows(all metric.Group) []metric.Row {
-	mcq := all.In(metric.Keys{armMCQ})
-	if mcq.Count(scoreImageGain) == (metric.Count{}) {
+func marginalRows(all score.Group) []score.Row {
+	mcq := all.In(score.Keys{armMCQ})
+	if mcq.Count(scoreImageGain) == (score.Count{}) {
 		return nil
 	}
-	out := []metric.Row{{Group: mcq, Text: []string{"all"}}}
+	out := []score.Row{{Group: mcq, Text: []string{"all"}}}
 	names, _ := mcq.Strata(byImages)
 	for i, name := range names {
-		if one := mcq.Stratum(byImages, i); one.Count(scoreImageGain) != (metric.Count{}) {
-			out = append(out, metric.Row{Group: one, Text: []string{name}})
+		if one := mcq.Stratum(byImages, i); one.Count(scoreImageGain) != (score.Count{}) {
+			out = append(out, score.Row{Group: one, Text: []string{name}})
 		}
 	}
 	return out
@@ -94,9 +93,9 @@ func marginalRows(all metric.Group) []metric.Row {
 
 // per is 100 times a ratio of sums, where the divisor is above 0: an image that costs
 // nothing has no gain per cost.
-func per(leaf string, scale float64) metric.Sum {
-	return func(g metric.Group) metric.Value {
-		v := metric.Mean(leaf)(g)
+func per(leaf string, scale float64) score.Sum {
+	return func(g score.Group) score.GroupValue {
+		v := score.Mean(leaf)(g)
 		uses := slices.Concat(g.Fractions(leaf)...)
 		v.Else = "without the image it costs no less"
 		v.Of = func(sums []float64) (float64, bool) {
@@ -110,14 +109,14 @@ func per(leaf string, scale float64) metric.Sum {
 	}
 }
 
-func marginalTable(accuracy metric.Metric) metric.Table {
-	accuracy.Of = metric.In(metric.Keys{"", alone}, metric.Percent(scoreAccuracy))
-	return metric.Table{Name: "diagnosis-marginal", Title: "What one image adds", Keys: []string{"images"}, Rows: marginalRows, Columns: []metric.Metric{
+func marginalTable(accuracy score.Metric) score.Table {
+	accuracy.Of = score.In(score.Keys{"", alone}, score.Percent(scoreAccuracy))
+	return score.Table{Name: "diagnosis-marginal", Title: "What one image adds", Keys: []string{"images"}, Rows: marginalRows, Columns: []score.Metric{
 		accuracy,
-		study.Points("gain", "Points per image", "accuracy from all images less that without one of them, mean over the images of a case and over cases", metric.Gain(scoreImageGain)),
-		{Column: results.Column{Name: "tokens", Title: "Tokens per image", Unit: "tokens", Digits: 1, Help: "prompt tokens with all images less those without one of them, as the server counts them"}, Of: metric.Mean(scoreImageTokens)},
-		{Column: results.Column{Name: "seconds", Title: "T per image", Unit: "s", Digits: 3, Help: "the same of T, of times that count"}, Of: metric.Mean(scoreImageTime)},
-		{Column: results.Column{Name: "joules", Title: "Energy per image", Unit: "J", Digits: 2, Help: "the same of the gross energy of the GPUs"}, Of: metric.Mean(scoreImageEnergy)},
+		study.Points("gain", "Points per image", "accuracy from all images less that without one of them, mean over the images of a case and over cases", score.Gain(scoreImageGain)),
+		{Column: results.Column{Name: "tokens", Title: "Tokens per image", Unit: "tokens", Digits: 1, Help: "prompt tokens with all images less those without one of them, as the server counts them"}, Of: score.Mean(scoreImageTokens)},
+		{Column: results.Column{Name: "seconds", Title: "T per image", Unit: "s", Digits: 3, Help: "the same of T, of times that count"}, Of: score.Mean(scoreImageTime)},
+		{Column: results.Column{Name: "joules", Title: "Energy per image", Unit: "J", Digits: 2, Help: "the same of the gross energy of the GPUs"}, Of: score.Mean(scoreImageEnergy)},
 		{Column: results.Column{Name: "per_joule", Title: "Points per joule", Unit: "points/J", Digits: 2, Help: "points that images add / joules that they add, of sums; undefined where they add none"}, Of: per(leafPerJoule, 1)},
 		study.Points("per_token", "Points per 1,000 tokens", "the same by thousand prompt tokens", per(leafPerToken, 1000)),
 	}}
@@ -127,7 +126,7 @@ func marginalTable(accuracy metric.Metric) metric.Table {
 // be that of the draws where it happens to be more.
 func withoutDoubt(t results.Table, ratio, divisor string) {
 	for _, row := range t.Rows {
-		e, by := metric.Find(t, ratio, row[0].Text, row[1].Text), metric.Find(t, divisor, row[0].Text, row[1].Text)
+		e, by := score.Find(t, ratio, row[0].Text, row[1].Text), score.Find(t, divisor, row[0].Text, row[1].Text)
 		if e.Value != nil && (by.Low == nil || *by.Low <= 0) {
 			*e = results.Estimate{N: e.N, Undefined: e.Undefined, Invalid: e.Invalid, Why: "the energy per image is not clearly above 0"}
 		}
@@ -136,10 +135,10 @@ func withoutDoubt(t results.Table, ratio, divisor string) {
 
 // cites say of a model whether its explanations name the images whose absence changes its answers
 // more often than others.
-func cites(r *metric.Run, t results.Table) []string {
+func cites(r *score.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
-		moving, idle := metric.Find(t, "named_moving", m.Name, anyLess), metric.Find(t, "named_idle", m.Name, anyLess)
+		moving, idle := score.Find(t, "named_moving", m.Name, anyLess), score.Find(t, "named_idle", m.Name, anyLess)
 		if moving == nil || moving.Value == nil || moving.N < few || idle == nil || idle.Value == nil || idle.N < few {
 			continue
 		}
@@ -151,7 +150,7 @@ func cites(r *metric.Run, t results.Table) []string {
 
 // overSize is accuracy over the longest side of the images, where there are several
 // sizes.
-func overSize(r *metric.Run, t results.Table, levels map[string]float64) []results.Figure {
+func overSize(r *score.Run, t results.Table, levels map[string]float64) []results.Figure {
 	f := results.Figure{Name: "diagnosis-over-size", Kind: results.FigureLines, Title: "Accuracy over the size of images",
 		Caption: "Accuracy from the images alone, scaled down to a longest side; bars are 95 % intervals.", X: results.Axis{Title: "Longest side", Unit: "pixels", Log: true}, Y: study.PercentAxis("Accuracy")}
 	several := false

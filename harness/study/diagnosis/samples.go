@@ -76,7 +76,7 @@ func scoreOf(s score.Sample) []score.Value {
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
 	out := score.EachJudge(s, study.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{scoreAccuracy: score.One(v.Verdict == study.Correct), scoreNoAnswer: score.One(v.Verdict == study.NoAnswer)}
+		return map[string]float64{scoreAccuracy: score.OneIf(v.Verdict == study.Correct), scoreNoAnswer: score.OneIf(v.Verdict == study.NoAnswer)}
 	})
 	return append(out, score.Majority(out, scoreAccuracy, scoreRight, study.Divided))
 }
@@ -96,7 +96,7 @@ func answerOf(s score.Sample, options []dataset.Option) []score.Value {
 	other, otherWhy := score.Joint(accuracyOf(alone), scoreAccuracy)
 	gain := score.Invalid(scoreGain, "", cmp.Or(why, otherWhy))
 	if own != nil && other != nil {
-		gain = score.Of(scoreGain, "", *own-*other)
+		gain = score.ValueOf(scoreGain, "", *own-*other)
 	}
 	out = append(out, gain)
 	c, _ := s.Condition.(perturb.Condition)
@@ -105,12 +105,12 @@ func answerOf(s score.Sample, options []dataset.Option) []score.Value {
 	}
 	flipped := score.Invalid(scoreFlipped, "", gain.Why)
 	if gain.Number != nil {
-		flipped = score.Of(scoreFlipped, "", score.One((*own > 0.5) != (*other > 0.5)))
+		flipped = score.ValueOf(scoreFlipped, "", score.OneIf((*own > 0.5) != (*other > 0.5)))
 	}
 	changed := changedOf(s, alone, options)
 	out = append(out, changed, flipped)
 	if c.Without > 0 && changed.Number != nil {
-		out = append(out, score.Of(scoreNamed, "", score.One(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
+		out = append(out, score.ValueOf(scoreNamed, "", score.OneIf(names(text.Reasoning(alone.Output.Answer, alone.Output.Reasoning), c.Without))))
 	}
 	return out
 }
@@ -128,7 +128,7 @@ func changedOf(s, alone score.Sample, options []dataset.Option) score.Value {
 	if !ok || !okOther {
 		return score.Invalid(scoreChanged, "", "an answer names no option, or several")
 	}
-	return score.Of(scoreChanged, "", score.One(own != other))
+	return score.ValueOf(scoreChanged, "", score.OneIf(own != other))
 }
 
 // letters are options of which a store does not say the texts: answers are read by letter.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -92,16 +91,16 @@ func countSteps(v Verdict, steps int) map[string]float64 {
 	}
 	for _, s := range v.Steps {
 		n[stepCount]++
-		n[stepCritical] += score.One(s.Critical)
+		n[stepCritical] += score.OneIf(s.Critical)
 		if s.Factual {
 			continue
 		}
 		n[stepWrong]++
-		n[stepCritWrong] += score.One(s.Critical)
+		n[stepCritWrong] += score.OneIf(s.Critical)
 		for _, t := range Types() {
 			if slices.Contains(s.Types, t) || t == Other && len(s.Types) == 0 {
 				n[stepTyped+t]++
-				n[stepCritTyped+t] += score.One(s.Critical)
+				n[stepCritTyped+t] += score.OneIf(s.Critical)
 			}
 		}
 	}
@@ -122,13 +121,13 @@ func unjudgedAreFalse(n map[string]float64) {
 }
 
 // stepLeaves are what is added up of the scores.
-func stepLeaves() []metric.Leaf {
-	var list []metric.Leaf
+func stepLeaves() []score.Leaf {
+	var list []score.Leaf
 	for _, n := range []string{stepCount, stepWrong, stepCritical, stepCritWrong, stepUnjudged} {
-		list = append(list, metric.Leaf{Score: n})
+		list = append(list, score.Leaf{Score: n})
 	}
 	share := func(name, num, den string) {
-		list = append(list, metric.Leaf{Name: name, Score: num, Over: &metric.Term{Score: den}, Why: "no explanation has a usable verdict on its steps"})
+		list = append(list, score.Leaf{Name: name, Score: num, Over: &score.Term{Score: den}, Why: "no explanation has a usable verdict on its steps"})
 	}
 	share(leafWrong+allSteps, stepWrong, stepCount)
 	share(leafWrong+critSteps, stepCritWrong, stepCritical)
@@ -141,17 +140,17 @@ func stepLeaves() []metric.Leaf {
 
 // stepRows are all answers and right and wrong ones (a key of cells), of all steps and
 // critical ones.
-func stepRows(of func(all metric.Group) metric.Group) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
-		var out []metric.Row
+func stepRows(of func(all score.Group) score.Group) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
+		var out []score.Row
 		for _, outcome := range []string{"", "right", "wrong"} {
-			g := of(all).In(metric.Keys{"", "", outcome})
+			g := of(all).In(score.Keys{"", "", outcome})
 			for _, steps := range []string{allSteps, critSteps} {
 				answers := outcome
 				if outcome == "" {
 					answers = "all"
 				}
-				out = append(out, metric.Row{Group: g, Text: []string{answers, steps}, Data: steps})
+				out = append(out, score.Row{Group: g, Text: []string{answers, steps}, Data: steps})
 			}
 		}
 		return out
@@ -159,24 +158,24 @@ func stepRows(of func(all metric.Group) metric.Group) func(metric.Group) []metri
 }
 
 // bySteps is a kind that differs for rows of all steps and of critical ones.
-func bySteps(of func(steps string) metric.Kind) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate { return of(r.Data.(string)).Of(r) })
+func bySteps(of func(steps string) score.Kind) score.Kind {
+	return score.Direct(func(r score.Row) *results.Estimate { return of(r.Data.(string)).Of(r) })
 }
 
 // stepTable is the errors of the steps of a group's answers, whose third key says whether
 // they are right.
-func stepTable(name string, of func(all metric.Group) metric.Group) metric.Table {
-	t := metric.Table{Name: name, Title: "Errors of steps", Keys: []string{"answers", "steps"}, Rows: stepRows(of), Columns: []metric.Metric{
-		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) metric.Kind {
-			return metric.Total(map[string]string{allSteps: stepCount, critSteps: stepCritical}[s])
+func stepTable(name string, of func(all score.Group) score.Group) score.Table {
+	t := score.Table{Name: name, Title: "Errors of steps", Keys: []string{"answers", "steps"}, Rows: stepRows(of), Columns: []score.Metric{
+		{Column: study.CountColumn("judged", "Judged", "steps with a verdict, of all judges"), Of: bySteps(func(s string) score.Kind {
+			return score.Total(map[string]string{allSteps: stepCount, critSteps: stepCritical}[s])
 		})},
-		study.Count("unjudged", "Left out", "steps that verdicts leave out, critical or not", metric.Total(stepUnjudged)),
-		study.Percent("wrong", "Not factual", "steps that are not factual / steps judged", bySteps(func(s string) metric.Kind { return metric.Percent(leafWrong + s) })),
+		study.Count("unjudged", "Left out", "steps that verdicts leave out, critical or not", score.Total(stepUnjudged)),
+		study.Percent("wrong", "Not factual", "steps that are not factual / steps judged", bySteps(func(s string) score.Kind { return score.Percent(leafWrong + s) })),
 	}}
 	for _, kind := range Types() {
-		t.Columns = append(t.Columns, metric.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
-			Of: bySteps(func(s string) metric.Kind {
-				return metric.Percent(leafTyped + map[string]string{allSteps: stepTyped, critSteps: stepCritTyped}[s] + kind)
+		t.Columns = append(t.Columns, score.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
+			Of: bySteps(func(s string) score.Kind {
+				return score.Percent(leafTyped + map[string]string{allSteps: stepTyped, critSteps: stepCritTyped}[s] + kind)
 			})})
 	}
 	return t

@@ -13,7 +13,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -124,7 +123,7 @@ type want struct {
 func checkDiagnosis(t *testing.T, tables map[string]results.Table, list []want) {
 	t.Helper()
 	for _, w := range list {
-		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		e := score.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
 		if e == nil {
 			t.Errorf("%s %v %s is not there", w.table, w.row, w.column)
 			continue
@@ -270,7 +269,7 @@ func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
 	}
 	tables := b.tables()
 	checkDiagnosis(t, tables, []want{{"marginal", "gain", []string{"all"}, 25, [3]int{40, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{40, 0, 0}}})
-	if e := metric.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
+	if e := score.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
 		t.Errorf("points per 1,000 tokens: %+v", e)
 	}
 	list, err := summarize(t.Context(), b.st, judges(), nil)
@@ -387,9 +386,9 @@ func TestMarginal(t *testing.T) {
 		gain          score.Value
 		want          map[string]float64
 	}{
-		{"known", less, all, score.Of(scoreGain, "", -1), map[string]float64{scoreImageTime: .25, scoreImageEnergy: 1.5, scoreImageGain: 1}},
-		{"an energy is unknown", sample(650, 3500, "no counter"), all, score.Of(scoreGain, "", 0), map[string]float64{scoreImageTime: .25, scoreImageGain: 0}},
-		{"a time does not count", moved, all, score.Of(scoreGain, "", 1), map[string]float64{scoreImageEnergy: 1.5, scoreImageGain: -1}},
+		{"known", less, all, score.ValueOf(scoreGain, "", -1), map[string]float64{scoreImageTime: .25, scoreImageEnergy: 1.5, scoreImageGain: 1}},
+		{"an energy is unknown", sample(650, 3500, "no counter"), all, score.ValueOf(scoreGain, "", 0), map[string]float64{scoreImageTime: .25, scoreImageGain: 0}},
+		{"a time does not count", moved, all, score.ValueOf(scoreGain, "", 1), map[string]float64{scoreImageEnergy: 1.5, scoreImageGain: -1}},
 		{"a failure", failed, all, score.Invalid(scoreGain, "", score.Failure), map[string]float64{}},
 	} {
 		got := map[string]float64{}
@@ -430,8 +429,8 @@ func TestLooks(t *testing.T) {
 		first, others := c.first[2].Estimate, c.others[2].Estimate
 		n := first.N + others.N
 		table.Rows = append(table.Rows, row(anyLess, (*first.Value*float64(first.N)+*others.Value*float64(others.N))/float64(n), 0, 100, n))
-		if got := strings.Join(looks([]*metric.Model{{Name: "m"}}, table, func(*metric.Model) metric.Tested {
-			return metric.Tested{P: &results.Estimate{Value: &c.p, N: 40}, More: c.more}
+		if got := strings.Join(looks([]*score.Model{{Name: "m"}}, table, func(*score.Model) score.Tested {
+			return score.Tested{P: &results.Estimate{Value: &c.p, N: 40}, More: c.more}
 		}), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
@@ -39,7 +38,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	if err != nil {
 		return nil, err
 	}
-	r, err := metric.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
+	r, err := score.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 
 // design is what is added up of the study's trials, and the tables of it. A cell's
 // third key is whether the answer was right.
-func design(b *study.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) score.Design {
 	layout := scoring().Layout(judges)
 	right := layout.Place(scoreRight, "")
 	order := []string{alone}
@@ -66,33 +65,33 @@ func design(b *study.Basis, judges map[string][]string) metric.Design {
 		c, _ := described(b.Manifest, condition)
 		return c.Level
 	}
-	return metric.Design{
+	return score.Design{
 		Rules: scoring(),
 		Cells: []string{"arm", "condition", "outcome"},
-		Cell: func(t *score.Scored) (metric.Keys, error) {
-			keys := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
+		Cell: func(t *score.Scored) (score.Keys, error) {
+			keys := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
 			if v, ok := t.Number(right); ok {
 				keys[2] = map[bool]string{true: "right", false: "wrong"}[v == 1]
 			}
 			return keys, nil
 		},
-		Order: func(x, y metric.Keys) int {
+		Order: func(x, y score.Keys) int {
 			return cmp.Or(rank(armNames(), x[0])-rank(armNames(), y[0]), rank(order, x[1])-rank(order, y[1]), cmp.Compare(level(x[1]), level(y[1])),
 				strings.Compare(x[1], y[1]), strings.Compare(x[2], y[2]))
 		},
-		Strata: []metric.Stratum{byImages: {Name: "images", Order: byNumber}, byModality: {Name: "modality"}, byChapter: {Name: "chapter", Order: byNumber}, byRare: {Name: "rare"}},
-		Item: func(it results.Item) (metric.Item, error) {
+		Strata: []score.Stratum{byImages: {Name: "images", Order: byNumber}, byModality: {Name: "modality"}, byChapter: {Name: "chapter", Order: byNumber}, byRare: {Name: "rare"}},
+		Item: func(it results.Item) (score.Item, error) {
 			f, err := study.FactsOf[itemFacts](it)
 			rare := ""
 			if f.Rare != nil {
 				rare = map[bool]string{true: "rare", false: "common"}[*f.Rare]
 			}
-			return metric.Item{Strata: []string{byImages: strconv.Itoa(f.Images), byModality: it.Modality, byChapter: f.Chapter, byRare: rare}}, err
+			return score.Item{Strata: []string{byImages: strconv.Itoa(f.Images), byModality: it.Modality, byChapter: f.Chapter, byRare: rare}}, err
 		},
 		Leaves: leaves(),
 		Tables: tables(judges),
-		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
-		Extra: func(model string) metric.Extra {
+		Pairs:  []score.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
+		Extra: func(model string) score.Extra {
 			return study.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.Name])))
 		},
 	}
@@ -113,20 +112,20 @@ func byNumber(names []string) []string {
 	return names
 }
 
-func leaves() []metric.Leaf {
-	list := []metric.Leaf{
+func leaves() []score.Leaf {
+	list := []score.Leaf{
 		{Score: scoreAccuracy, Repeats: true, Why: "no usable verdict"},
 		{Score: scoreNoAnswer, Why: "no usable verdict"},
 		{Score: scoreRight, Fixed: true, Why: "no answer is decided"},
 		{Score: scoreGain, With: scoreAccuracy, Why: "no answer has its pair"},
 		{Score: scoreChanged, Why: "no answer has its pair", Invalid: "no pair of answers names one option each"},
 		{Score: scoreFlipped, Why: "no answer has its pair"},
-		{Name: leafMoving, Score: scoreNamed, Where: []metric.Is{{Score: scoreChanged, Number: 1}}, Why: "no answer changed"},
-		{Name: leafIdle, Score: scoreNamed, Where: []metric.Is{{Score: scoreChanged}}, Why: "every answer changed"},
+		{Name: leafMoving, Score: scoreNamed, Where: []score.Is{{Score: scoreChanged, Number: 1}}, Why: "no answer changed"},
+		{Name: leafIdle, Score: scoreNamed, Where: []score.Is{{Score: scoreChanged}}, Why: "every answer changed"},
 		{Score: score.PromptTokens, Why: "the server counts no tokens"},
 		{Score: score.Latency, Why: "no answer has a valid time"},
 		{Score: score.Energy, Why: "no answer has a known energy"},
-		{Name: leafRatio, Score: scoreAccuracy, Over: &metric.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
+		{Name: leafRatio, Score: scoreAccuracy, Over: &score.Term{Score: scoreAccuracy, Condition: alone}, Why: "no answer has its pair"},
 	}
 	list = append(append(list, marginalLeaves()...), stepLeaves()...)
 	list = append(list, agreementLeaves()...)
@@ -144,32 +143,32 @@ func isText(condition string) bool {
 }
 
 // conditionRows is a row for each text condition of arm mcq.
-func conditionRows(all metric.Group) []metric.Row {
-	mcq := all.In(metric.Keys{armMCQ})
-	var out []metric.Row
+func conditionRows(all score.Group) []score.Row {
+	mcq := all.In(score.Keys{armMCQ})
+	var out []score.Row
 	for _, c := range mcq.Distinct(1) {
 		if !isText(c) {
 			continue
 		}
-		out = append(out, metric.Row{Group: mcq.In(metric.Keys{"", c}), Text: []string{called(c)}})
+		out = append(out, score.Row{Group: mcq.In(score.Keys{"", c}), Text: []string{called(c)}})
 	}
 	return out
 }
 
 // imageRows is the images alone, all that leave one out together, and every
 // condition on images by itself; none where there is no such condition.
-func imageRows(all metric.Group) []metric.Row {
-	mcq := all.In(metric.Keys{armMCQ})
+func imageRows(all score.Group) []score.Row {
+	mcq := all.In(score.Keys{armMCQ})
 	firstTest(all.Model)
-	out := []metric.Row{{Group: mcq.In(metric.Keys{"", alone}), Text: []string{called(alone)}}}
+	out := []score.Row{{Group: mcq.In(score.Keys{"", alone}), Text: []string{called(alone)}}}
 	for i, name := range []string{anyLess, otherLess} {
-		if g := mcq.Only(func(k metric.Keys) bool { return leftOut(k[1]) > i }); len(g.Cells) > 0 {
-			out = append(out, metric.Row{Group: g, Text: []string{name}})
+		if g := mcq.Only(func(k score.Keys) bool { return leftOut(k[1]) > i }); len(g.Cells) > 0 {
+			out = append(out, score.Row{Group: g, Text: []string{name}})
 		}
 	}
 	for _, c := range mcq.Distinct(1) {
 		if !isText(c) {
-			out = append(out, metric.Row{Group: mcq.In(metric.Keys{"", c}), Text: []string{c}})
+			out = append(out, score.Row{Group: mcq.In(score.Keys{"", c}), Text: []string{c}})
 		}
 	}
 	if len(out) == 1 {
@@ -188,95 +187,95 @@ func called(condition string) string {
 
 // strataRows is a row for each stratum of a kind that has an answer from the images
 // alone.
-func strataRows(kind int) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
-		g := all.In(metric.Keys{armMCQ, alone})
+func strataRows(kind int) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
+		g := all.In(score.Keys{armMCQ, alone})
 		names, _ := g.Strata(kind)
-		var out []metric.Row
+		var out []score.Row
 		for i, name := range names {
-			if one := g.Stratum(kind, i); one.Count(scoreAccuracy) != (metric.Count{}) {
-				out = append(out, metric.Row{Group: one, Text: []string{name}})
+			if one := g.Stratum(kind, i); one.Count(scoreAccuracy) != (score.Count{}) {
+				out = append(out, score.Row{Group: one, Text: []string{name}})
 			}
 		}
 		return out
 	}
 }
 
-func armRow(arm string) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
-		g := all.In(metric.Keys{arm})
+func armRow(arm string) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
+		g := all.In(score.Keys{arm})
 		if len(g.Cells) == 0 {
 			return nil
 		}
-		return []metric.Row{{Group: g}}
+		return []score.Row{{Group: g}}
 	}
 }
 
-func tables(judges map[string][]string) []metric.Table {
-	share := metric.Metric{Column: study.PercentColumn("accuracy", "Accuracy", "right / answers; what cannot be read is wrong; failures are left out; mean over judges"), Of: metric.Percent(scoreAccuracy)}
-	spent := []metric.Metric{
-		{Column: results.Column{Name: "prompt_tokens", Title: "Prompt tokens", Unit: "tokens", Digits: 1, Help: "images and text, as the server counts them, mean"}, Of: metric.Mean(score.PromptTokens)},
-		{Column: results.Column{Name: "latency", Title: "T", Unit: "s", Digits: 3, Help: "last content - start of the request, mean of times that count"}, Of: metric.Mean(score.Latency)},
-		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: metric.Mean(score.Energy)},
+func tables(judges map[string][]string) []score.Table {
+	share := score.Metric{Column: study.PercentColumn("accuracy", "Accuracy", "right / answers; what cannot be read is wrong; failures are left out; mean over judges"), Of: score.Percent(scoreAccuracy)}
+	spent := []score.Metric{
+		{Column: results.Column{Name: "prompt_tokens", Title: "Prompt tokens", Unit: "tokens", Digits: 1, Help: "images and text, as the server counts them, mean"}, Of: score.Mean(score.PromptTokens)},
+		{Column: results.Column{Name: "latency", Title: "T", Unit: "s", Digits: 3, Help: "last content - start of the request, mean of times that count"}, Of: score.Mean(score.Latency)},
+		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: score.Mean(score.Energy)},
 	}
-	list := []metric.Table{
-		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]metric.Metric{share}, study.Columns(nil), []metric.Metric{
-			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", metric.Percent(scoreNoAnswer)),
-			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", metric.Gain(scoreGain)),
-			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", metric.Then(metric.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
-			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: metric.Mean(leafRatio)},
-		}, metric.TestColumns("of the gain", textTest))},
-		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []metric.Metric{
+	list := []score.Table{
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]score.Metric{share}, study.Columns(nil), []score.Metric{
+			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", score.Percent(scoreNoAnswer)),
+			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", score.Gain(scoreGain)),
+			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", score.Then(score.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
+			{Column: results.Column{Name: "ratio", Title: "Ratio", Digits: 3, Help: "accuracy / accuracy from the images alone, of the same items and repeats"}, Of: score.Mean(leafRatio)},
+		}, score.TestColumns("of the gain", textTest))},
+		{Name: "diagnosis-repeats", Title: "Repeats", Keys: []string{"condition"}, Rows: conditionRows, Columns: []score.Metric{
 			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
-			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(scoreRight, 0)),
-			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(scoreRight, 2)),
-			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(scoreRight, 3)),
+			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", score.PassHat(scoreRight, 0)),
+			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", score.PassHat(scoreRight, 2)),
+			study.Percent("pass_3", "pass^3", "the same of three", score.PassHat(scoreRight, 3)),
 		}},
 	}
-	list = append(list, metric.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []metric.Metric{
+	list = append(list, score.Table{Name: "diagnosis-which", Title: "Which image matters", Keys: []string{"condition"}, Rows: imageRows, Columns: []score.Metric{
 		share,
-		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", metric.Gain(scoreGain)),
-		study.Percent("answer_changed", "Answer changed", "answers that name another option than from all images as they are, right or wrong; one that names none, or several, is left out", metric.Percent(scoreChanged)),
-		study.Percent("rightness_changed", "Rightness changed", "answers that became right or became wrong", metric.Percent(scoreFlipped)),
-		study.Percent("named_moving", "Named where it changes", "of the answers that leaving an image out changed, those whose explanation from all images names it", metric.Percent(leafMoving)),
-		study.Percent("named_idle", "Named where not", "the same of the answers that did not change: what is named in any case", metric.Percent(leafIdle)),
+		study.Points("gain", "Gain", "accuracy less that from all images as they are, of the same items and repeats", score.Gain(scoreGain)),
+		study.Percent("answer_changed", "Answer changed", "answers that name another option than from all images as they are, right or wrong; one that names none, or several, is left out", score.Percent(scoreChanged)),
+		study.Percent("rightness_changed", "Rightness changed", "answers that became right or became wrong", score.Percent(scoreFlipped)),
+		study.Percent("named_moving", "Named where it changes", "of the answers that leaving an image out changed, those whose explanation from all images names it", score.Percent(leafMoving)),
+		study.Percent("named_idle", "Named where not", "the same of the answers that did not change: what is named in any case", score.Percent(leafIdle)),
 		spent[0], spent[1], spent[2],
 	}}, marginalTable(share))
 	for kind, name := range []string{byImages: "images", byModality: "modality", byChapter: "chapter", byRare: "rare"} {
-		list = append(list, metric.Table{Name: "diagnosis-" + name, Title: "Accuracy from the images alone by " + [...]string{"number of images", "modality", "ICD chapter", "how common the disease is"}[kind],
-			Keys: []string{name}, Rows: strataRows(kind), Columns: []metric.Metric{share}})
+		list = append(list, score.Table{Name: "diagnosis-" + name, Title: "Accuracy from the images alone by " + [...]string{"number of images", "modality", "ICD chapter", "how common the disease is"}[kind],
+			Keys: []string{name}, Rows: strataRows(kind), Columns: []score.Metric{share}})
 		if kind == byImages {
 			list[len(list)-1].Columns = append(list[len(list)-1].Columns, spent...)
 		}
 	}
-	fromImages := func(all metric.Group) metric.Group { return all.In(metric.Keys{armMCQ, alone}) }
+	fromImages := func(all score.Group) score.Group { return all.In(score.Keys{armMCQ, alone}) }
 	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[Errors], fromImages))
 	list = append(list, WritingTables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
 	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
-		metric.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows: study.JudgeRows(rubricNames(), judges, func(string) metric.Kind { return nil }), Columns: append(study.StatusColumns(), study.NeedsColumn())})
+		score.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
+			Rows: study.JudgeRows(rubricNames(), judges, func(string) score.Kind { return nil }), Columns: append(study.StatusColumns(), study.NeedsColumn())})
 }
 
 // textTest is of a text condition's accuracy against that from the images alone.
-func textTest(r metric.Row) metric.Tested {
+func textTest(r score.Row) score.Tested {
 	if r.Text[0] == called(alone) {
-		return metric.Tested{P: &results.Estimate{Why: "the others are compared with it"}}
+		return score.Tested{P: &results.Estimate{Why: "the others are compared with it"}}
 	}
 	return r.Once("test of "+r.Text[0], func() any {
-		return metric.TestOf(r.Group, r.All().In(metric.Keys{armMCQ, alone}), scoreAccuracy)
-	}).(metric.Tested)
+		return score.TestOf(r.Group, r.All().In(score.Keys{armMCQ, alone}), scoreAccuracy)
+	}).(score.Tested)
 }
 
 // firstTest is of whether the answer changes without the first image against whether it does without
 // another. It is made while rows are laid out.
-func firstTest(m *metric.Model) metric.Tested {
+func firstTest(m *score.Model) score.Tested {
 	return m.Once("test of the first image", func() any {
-		mcq := m.All().In(metric.Keys{armMCQ})
+		mcq := m.All().In(score.Keys{armMCQ})
 		first := perturb.LeaveOut(1).Name
-		return metric.TestOf(mcq.In(metric.Keys{"", first}), mcq.Only(func(k metric.Keys) bool { return k[1] != first && leftOut(k[1]) > 0 }), scoreChanged)
-	}).(metric.Tested)
+		return score.TestOf(mcq.In(score.Keys{"", first}), mcq.Only(func(k score.Keys) bool { return k[1] != first && leftOut(k[1]) > 0 }), scoreChanged)
+	}).(score.Tested)
 }
 
 // leftOut is the image that a condition leaves out, from 1; 0: none.
@@ -290,11 +289,11 @@ func leftOut(condition string) int {
 }
 
 // repeats summarises the accuracy of each repeat.
-func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
-	return func(r metric.Row) *results.Estimate { return metric.ByRepeat(r.Group, scoreAccuracy).Over(why, of) }
+func repeats(of func([]float64) (float64, bool), why string) score.Direct {
+	return func(r score.Row) *results.Estimate { return score.ByRepeat(r.Group, scoreAccuracy).Over(why, of) }
 }
 
-func sections(r *metric.Run, b study.Basis) []results.Section {
+func sections(r *score.Run, b study.Basis) []results.Section {
 	accounts, costs := study.ArmsOf(r)
 	table := func(name string) results.Table { return r.Table("diagnosis-" + name) }
 	section := func(name, title, intro string, tables ...string) results.Section {
@@ -323,7 +322,7 @@ func sections(r *metric.Run, b study.Basis) []results.Section {
 	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps", "experts")
 	steps.Figures = errorFigure(table("steps"))
 	list = append(list, groups)
-	if slices.ContainsFunc(r.Models, func(m *metric.Model) bool { return m.Repeated() }) {
+	if slices.ContainsFunc(r.Models, func(m *score.Model) bool { return m.Repeated() }) {
 		list = append(list, section("repeats", "Repeats", "How much of the accuracy holds when a case is asked about again?", "repeats"))
 	}
 	for _, s := range []results.Section{which, steps,
@@ -340,15 +339,15 @@ func sections(r *metric.Run, b study.Basis) []results.Section {
 }
 
 // findings say in words what texts add to the images.
-func findings(r *metric.Run, t results.Table) []string {
+func findings(r *score.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
 		for _, c := range textConditions() {
-			gain := study.Contrast{Difference: metric.Find(t, "gain", m.Name, c.Name), P: metric.Find(t, results.PairHolm, m.Name, c.Name), Family: true, Of: "pairs of answers"}
+			gain := study.Contrast{Difference: score.Find(t, "gain", m.Name, c.Name), P: score.Find(t, results.PairHolm, m.Name, c.Name), Family: true, Of: "pairs of answers"}
 			if !gain.Known() {
 				continue
 			}
-			gain.More = m.Once("test of "+c.Name, nil).(metric.Tested).More
+			gain.More = m.Once("test of "+c.Name, nil).(score.Tested).More
 			does := map[int]string{-1: "lower", 0: "do not clearly change", 1: "raise"}[gain.Way()]
 			out = append(out, fmt.Sprintf("%s: %s %s accuracy (%s).", m.Name, inWords(c), does, gain.Words()))
 		}
@@ -360,7 +359,7 @@ const few = 20 // answers that say nothing yet
 
 // looks say of a model that leaving images out changes none of its answers, or the first
 // image more of them than the others: by the test, corrected for all models (Holm).
-func looks(models []*metric.Model, t results.Table, test func(*metric.Model) metric.Tested) []string {
+func looks(models []*score.Model, t results.Table, test func(*score.Model) score.Tested) []string {
 	var out []string
 	var tests []*float64
 	for _, m := range models {
@@ -368,7 +367,7 @@ func looks(models []*metric.Model, t results.Table, test func(*metric.Model) met
 	}
 	holm := stats.Holm(tests)
 	for i, m := range models {
-		changed := func(condition string) *results.Estimate { return metric.Find(t, "answer_changed", m.Name, condition) }
+		changed := func(condition string) *results.Estimate { return score.Find(t, "answer_changed", m.Name, condition) }
 		any, first, others := changed(anyLess), changed(perturb.LeaveOut(1).Name), changed(otherLess)
 		if first == nil || first.Value == nil || others == nil || others.Value == nil || others.N < few {
 			continue

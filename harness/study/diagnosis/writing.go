@@ -13,7 +13,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/text"
@@ -108,7 +107,7 @@ func WritingCaptions(s score.Sample, experts []string) []score.Value {
 	case s.Failed:
 		return both(func(name string) score.Value { return score.Invalid(name, "", score.Failure) })
 	}
-	return []score.Value{score.Of(captionsRouge, "", rouge/float64(n)), score.Of(captionsBLEU, "", bleu/float64(n))}
+	return []score.Value{score.ValueOf(captionsRouge, "", rouge/float64(n)), score.ValueOf(captionsBLEU, "", bleu/float64(n))}
 }
 
 // WritingFindings are the scores of a trial that wrote findings.
@@ -124,7 +123,7 @@ func WritingFindings(s score.Sample, experts string) []score.Value {
 	case s.Failed:
 		own = append(own, score.Invalid(findingsRouge, "", score.Failure), score.Invalid(findingsBLEU, "", score.Failure))
 	default:
-		own = append(own, score.Of(findingsRouge, "", text.RougeL(text.Outside(s.Output.Answer), experts)), score.Of(findingsBLEU, "", bleu))
+		own = append(own, score.ValueOf(findingsRouge, "", text.RougeL(text.Outside(s.Output.Answer), experts)), score.ValueOf(findingsBLEU, "", bleu))
 	}
 	if len(s.Judges(Report)) == 0 {
 		return append(own, score.Undefined(radCliQ, "", "no side file of its neural parts is a judge of rubric "+Report))
@@ -135,25 +134,25 @@ func WritingFindings(s score.Sample, experts string) []score.Value {
 }
 
 // WritingLeaves are what is added up of the scores.
-func WritingLeaves() []metric.Leaf {
-	var list []metric.Leaf
+func WritingLeaves() []score.Leaf {
+	var list []score.Leaf
 	for _, n := range []string{captionsRouge, captionsBLEU, findingsRouge, findingsBLEU} {
-		list = append(list, metric.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
+		list = append(list, score.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
 	}
-	return append(list, metric.Leaf{Score: radCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + Report})
+	return append(list, score.Leaf{Score: radCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + Report})
 }
 
 // WritingTables are those of captions and of findings.
-func WritingTables(captions, findings string, captioned, found func(metric.Group) []metric.Row) []metric.Table {
-	return []metric.Table{
-		{Name: captions, Title: "Captions beside those of experts", Rows: captioned, Columns: []metric.Metric{
-			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: metric.Mean(captionsRouge)},
-			{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4, Help: "the same"}, Of: metric.Mean(captionsBLEU)}}},
-		{Name: findings, Title: "Findings beside those of experts", Rows: found, Columns: []metric.Metric{
-			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over cases"}, Of: metric.Mean(findingsRouge)},
-			{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4}, Of: metric.Mean(findingsBLEU)},
-			{Column: results.Column{Name: "radcliq", Title: "RadCliQ-v1", Digits: 4, Help: "lower is better; its neural parts come from a side file"}, Of: metric.Mean(radCliQ)},
+func WritingTables(captions, findings string, captioned, found func(score.Group) []score.Row) []score.Table {
+	return []score.Table{
+		{Name: captions, Title: "Captions beside those of experts", Rows: captioned, Columns: []score.Metric{
+			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: score.Mean(captionsRouge)},
+			{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4, Help: "the same"}, Of: score.Mean(captionsBLEU)}}},
+		{Name: findings, Title: "Findings beside those of experts", Rows: found, Columns: []score.Metric{
+			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over cases"}, Of: score.Mean(findingsRouge)},
+			{Column: results.Column{Name: "bleu_2", Title: "BLEU-2", Digits: 4}, Of: score.Mean(findingsBLEU)},
+			{Column: results.Column{Name: "radcliq", Title: "RadCliQ-v1", Digits: 4, Help: "lower is better; its neural parts come from a side file"}, Of: score.Mean(radCliQ)},
 			{Column: results.Column{Name: "radcliq_inverse", Title: "1 / RadCliQ-v1", Digits: 4, Help: "1 / the mean, as the published table has it: higher is better where the mean is above 0"},
-				Of: metric.Then(metric.Mean(radCliQ), func(x float64) (float64, bool) { return 1 / x, x != 0 })}}},
+				Of: score.Then(score.Mean(radCliQ), func(x float64) (float64, bool) { return 1 / x, x != 0 })}}},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -104,7 +103,7 @@ type gradeShown struct {
 
 // frequent adds how often each answer is the gold one, and was given: of each question, and of
 // all questions of a type that have the same answers, where they are several.
-func (c *Collector) frequent(s *metric.Sample, a *arm) {
+func (c *Collector) frequent(s *score.PairSample, a *arm) {
 	type family struct {
 		kind, options string
 	}
@@ -144,7 +143,7 @@ func (c *Collector) frequent(s *metric.Sample, a *arm) {
 }
 
 // share is how often each option is the gold answer and was said.
-func (c *Collector) share(s *metric.Sample, asked []asking, list []gradeShown) (out []Answers) {
+func (c *Collector) share(s *score.PairSample, asked []asking, list []gradeShown) (out []Answers) {
 	// Of each question: what is gold, then what was said, the last of each none of the options.
 	from, most := make([]int, len(c.questions.list)), 0
 	for i, q := range c.questions.list {
@@ -197,7 +196,7 @@ func (c *Collector) share(s *metric.Sample, asked []asking, list []gradeShown) (
 		}
 	})
 	for _, x := range list {
-		var gold, said metric.Count
+		var gold, said score.Count
 		for _, y := range x.own {
 			gold.Note(y.gold >= 0, true)
 			said.Note(y.said >= 0, true)

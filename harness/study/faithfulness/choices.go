@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -16,58 +16,58 @@ const (
 	tableQuestions   = "faithfulness-questions"
 )
 
-func gradesOf(all metric.Group) *Collector {
+func gradesOf(all score.Group) *Collector {
 	return all.Extra.(study.Beside).More.(*Collector)
 }
 
 // shown is a column that a row brings its estimate of along.
-func shown[T any](c results.Column, of func(T) *results.Estimate) metric.Metric {
-	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return of(r.Data.(T)) })}
+func shown[T any](c results.Column, of func(T) *results.Estimate) score.Metric {
+	return score.Metric{Column: c, Of: score.Direct(func(r score.Row) *results.Estimate { return of(r.Data.(T)) })}
 }
 
 // choiceTables are what numbers would be under other choices, what makes CC what it is,
 // and answers by question.
-func (c conditions) choiceTables() []metric.Table {
+func (c conditions) choiceTables() []score.Table {
 	column := func(name, title, unit string, digits int, help string) results.Column {
 		return results.Column{Name: name, Title: title, Unit: unit, Digits: digits, Help: help}
 	}
 	share := func(name, title, help string) results.Column { return column(name, title, "%", 2, help) }
-	return []metric.Table{
+	return []score.Table{
 		{Name: tableSensitivity, Title: "The same answers under other choices", Keys: []string{"arm", "measure", "choice"},
-			Rows: func(all metric.Group) (out []metric.Row) {
-				for _, arm := range metric.ByKey(all) {
+			Rows: func(all score.Group) (out []score.Row) {
+				for _, arm := range score.ByKey(all) {
 					own := c.only(arm.Group, counted)
 					for _, l := range gradesOf(all).Lines(arm.Text[0]) {
 						n := own.Count(leafOf(l.Score))
 						for _, e := range []*results.Estimate{l.Value, l.Change} {
 							n.Of(e, noVerdict)
 						}
-						out = append(out, metric.Row{Group: own, Text: []string{arm.Text[0], titleOf(l.Score), l.Choice}, Data: l})
+						out = append(out, score.Row{Group: own, Text: []string{arm.Text[0], titleOf(l.Score), l.Choice}, Data: l})
 					}
 				}
 				all.After(gradesOf(all).Free)
 				return out
 			},
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				shown(column("value", "Value", "", 2, "0 to 100: mean over judges, then over conditions, unweighted, as in the first table"), func(l Line) *results.Estimate { return l.Value }),
 				shown(column("change", "Change", "points", 2, "less the value in use (the first row of a measure); the interval draws the same items for both"), func(l Line) *results.Estimate {
 					if l.Used {
-						return metric.Known(metric.Count{N: l.Value.N}, l.Value.Why, 0, l.Value.N > 0)
+						return score.Known(score.Count{N: l.Value.N}, l.Value.Why, 0, l.Value.N > 0)
 					}
 					return l.Change
 				}),
 			},
 			Notes: []string{"CC: the weights of tone above fidelity, and of fidelity above tone, in 1 - min(1, penalty). Flips: how far apart two grades of an ordinal question have to be; other answers are flips whenever they differ. CF, CA, CT: what a score of 1 to 5 counts."}},
 		{Name: tablePenalty, Title: "What takes CC away", Keys: []string{"arm", "judge"},
-			Rows: func(all metric.Group) (out []metric.Row) {
-				for _, arm := range metric.ByKey(all) {
+			Rows: func(all score.Group) (out []score.Row) {
+				for _, arm := range score.ByKey(all) {
 					for _, p := range gradesOf(all).Penalties(arm.Text[0]) {
-						out = append(out, metric.Row{Group: arm.Group, Text: []string{arm.Text[0], p.Judge}, Data: p})
+						out = append(out, score.Row{Group: arm.Group, Text: []string{arm.Text[0], p.Judge}, Data: p})
 					}
 				}
 				return out
 			},
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				shown(share("zero", "None", "answers with CT = CF, so that CC is 1 / answers with both, of all conditions together"), func(p Penalty) *results.Estimate { return p.Zero }),
 				shown(share("over", "Tone above", "with CT above CF"), func(p Penalty) *results.Estimate { return p.Over }),
 				shown(share("under", "Tone below", "with CT below CF"), func(p Penalty) *results.Estimate { return p.Under }),
@@ -75,15 +75,15 @@ func (c conditions) choiceTables() []metric.Table {
 				shown(column("square", "Squared gap", "", 4, "mean of (CT - CF)^2, both from 0 to 1"), func(p Penalty) *results.Estimate { return p.Square }),
 			}},
 		{Name: tableQuestions, Title: "Answers by question", Keys: []string{"arm", "question", "answer"},
-			Rows: func(all metric.Group) (out []metric.Row) {
-				for _, arm := range metric.ByKey(all) {
+			Rows: func(all score.Group) (out []score.Row) {
+				for _, arm := range score.ByKey(all) {
 					for _, x := range gradesOf(all).Answers(arm.Text[0]) {
-						out = append(out, metric.Row{Group: arm.Group, Text: []string{arm.Text[0], x.Question, x.Answer}, Data: x})
+						out = append(out, score.Row{Group: arm.Group, Text: []string{arm.Text[0], x.Question, x.Answer}, Data: x})
 					}
 				}
 				return out
 			},
-			Columns: []metric.Metric{
+			Columns: []score.Metric{
 				shown(share("gold", "Gold", "answers to the unchanged question whose gold answer it is / all of them"), func(x Answers) *results.Estimate { return x.Gold }),
 				shown(share("said", "Said", "answers to the unchanged question that name it / those that name an option"), func(x Answers) *results.Estimate { return x.Said }),
 			},

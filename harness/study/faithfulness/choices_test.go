@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 )
@@ -132,7 +132,7 @@ func TestOrdinalFlipsByGrades(t *testing.T) {
 // TestModelsChangePlaces: the note names the choices that turn two models round, and
 // nothing that rounding hides.
 func TestModelsChangePlaces(t *testing.T) {
-	r := &run{Run: &metric.Run{Models: []*metric.Model{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}
+	r := &run{Run: &score.Run{Models: []*score.Model{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}
 	var rows [][]results.Cell
 	for _, x := range []struct {
 		choice  string

@@ -12,7 +12,7 @@
 //  3. Judges give verdicts (package faithfulness, which the lexical ones follow).
 //  4. Each trial is scored beside its baseline twin (package faithfulness).
 //  5. leaves.go declares what is added up of the scores, tables.go and grid.go which
-//     metrics of it stand in which table; package metric computes them.
+//     metrics of it stand in which table; package score computes them.
 //  6. sections.go says what the tables show, figures.go draws it.
 //  7. penalty.go fits CC's penalty to readers who gave a CC of their own.
 package faithfulness

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -89,7 +89,7 @@ func (r *run) silentFigure() (results.Figure, bool) {
 	for _, k := range []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the picture"}} {
 		s := results.Series{Name: k.name}
 		for _, a := range r.accounts {
-			silent := metric.Find(t, "silent", a.Model, a.Arm, k.pool)
+			silent := score.Find(t, "silent", a.Model, a.Arm, k.pool)
 			if silent == nil {
 				continue
 			}

@@ -3,7 +3,7 @@
 // those in use: other weights of CC, another rule of flips, another scale of scores. It
 // also counts answers by question.
 //
-//  1. A Collector takes in the trials of one model (metric.Extra).
+//  1. A Collector takes in the trials of one model (score.Extra).
 //  2. Score adds what follows to the sample, so that intervals draw items.
 //  3. Lines, Penalties and Answers are what tables show.
 
@@ -13,7 +13,6 @@ import (
 	"math"
 	"slices"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 )
@@ -120,7 +119,7 @@ func (l *coded) add(item, code int) {
 }
 
 // lay makes a column of each code that occurs, unless that was done.
-func (l *coded) lay(s *metric.Sample, codes int) {
+func (l *coded) lay(s *score.PairSample, codes int) {
 	if l.columns != nil {
 		return
 	}
@@ -263,7 +262,7 @@ func (c *Collector) code(m int, places []int, t *score.Scored) (int, bool) {
 }
 
 // Score adds what follows from the counts to a sample whose Run will fill it.
-func (c *Collector) Score(s *metric.Sample) {
+func (c *Collector) Score(s *score.PairSample) {
 	for _, a := range c.arms {
 		for m := range c.measures {
 			c.vary(s, a, m)
@@ -280,7 +279,7 @@ func (c *Collector) Free() {
 	}
 }
 
-func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
+func (c *Collector) vary(s *score.PairSample, a *arm, m int) {
 	choices := c.measures[m].choices
 	k := len(choices)
 	codes := c.measures[m].codes
@@ -335,7 +334,7 @@ func (c *Collector) vary(s *metric.Sample, a *arm, m int) {
 	}
 }
 
-func (c *Collector) penalise(s *metric.Sample, a *arm) {
+func (c *Collector) penalise(s *score.PairSample, a *arm) {
 	m := slices.IndexFunc(c.measures, func(m gradeMeasure) bool { return m.score == CC })
 	share := func(when func(cf, ct int) bool) func(cf, ct int) float64 {
 		return func(cf, ct int) float64 {
@@ -383,7 +382,7 @@ func (c *Collector) penalise(s *metric.Sample, a *arm) {
 			}
 		})
 		for _, e := range list {
-			metric.Count{N: n}.Of(e, "no answer has both CF and CT by this judge")
+			score.Count{N: n}.Of(e, "no answer has both CF and CT by this judge")
 		}
 		a.penalties = append(a.penalties, Penalty{name, list[0], list[1], list[2], list[3], list[4]})
 	}

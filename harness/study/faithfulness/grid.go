@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -34,61 +34,61 @@ func (c conditions) sizes() []*perturb.Cell {
 }
 
 // covered is the cells of a grid's size that keep picks.
-func (c conditions) covered(g metric.Group, size string, keep func(*perturb.Cell) bool) metric.Group {
+func (c conditions) covered(g score.Group, size string, keep func(*perturb.Cell) bool) score.Group {
 	return c.only(g, func(f condition) bool { return f.Cell != nil && sizeOf(f.Cell) == size && keep(f.Cell) })
 }
 
 func anyCell(*perturb.Cell) bool { return true }
 
 // gridTables are one about the regions, and one of every cell.
-func (c conditions) gridTables() []metric.Table {
-	in, out := metric.Percent(leafInside), metric.Percent(leafOutside)
-	difference := metric.Sum(func(g metric.Group) metric.Value {
-		v := metric.Minus(in, out)(g)
+func (c conditions) gridTables() []score.Table {
+	in, out := score.Percent(leafInside), score.Percent(leafOutside)
+	difference := score.Sum(func(g score.Group) score.GroupValue {
+		v := score.Minus(in, out)(g)
 		v.Why = "the questions have no regions"
 		return v
 	})
-	list := []metric.Table{{Name: tableGrid, Title: "Do answers depend on the region in question?", Keys: []string{"arm", "grid"},
-		Rows: func(all metric.Group) (rows []metric.Row) {
-			for _, arm := range metric.ByKey(all) {
+	list := []score.Table{{Name: tableGrid, Title: "Do answers depend on the region in question?", Keys: []string{"arm", "grid"},
+		Rows: func(all score.Group) (rows []score.Row) {
+			for _, arm := range score.ByKey(all) {
 				for _, size := range c.sizes() {
 					if g := c.covered(arm.Group, sizeOf(size), anyCell); len(g.Cells) > 0 {
-						rows = append(rows, metric.Row{Group: g, Text: []string{arm.Text[0], sizeOf(size)}})
+						rows = append(rows, score.Row{Group: g, Text: []string{arm.Text[0], sizeOf(size)}})
 					}
 				}
 			}
 			return rows
 		},
-		Columns: []metric.Metric{
+		Columns: []score.Metric{
 			study.Percent("inside", "Inside", "changed answers / covered cells whose middle lies in a region of the question", in),
 			study.Percent("outside", "Outside", "the same of the other cells", out),
 			number("difference", "Difference", "points", 2, "inside - outside", difference),
 			study.Percent("share_inside", "Changes inside", "of all changes, those of cells inside", insideOf("no answer changed", true)),
 			study.Percent("area_inside", "Cells inside", "of all cells, those inside: what chance would give", insideOf("the questions have no regions", false)),
 		}}}
-	return append(list, metric.Table{Name: tableCells, Title: "Changed answers by cell", Keys: []string{"arm", "grid", "row", "column"},
-		Rows: func(all metric.Group) (rows []metric.Row) {
-			for _, arm := range metric.ByKey(all) {
+	return append(list, score.Table{Name: tableCells, Title: "Changed answers by cell", Keys: []string{"arm", "grid", "row", "column"},
+		Rows: func(all score.Group) (rows []score.Row) {
+			for _, arm := range score.ByKey(all) {
 				for _, size := range c.sizes() {
 					if len(c.covered(arm.Group, sizeOf(size), anyCell).Cells) == 0 {
 						continue
 					}
 					for i := range size.Rows * size.Columns {
 						row, column := i/size.Columns+1, i%size.Columns+1
-						rows = append(rows, metric.Row{Group: c.covered(arm.Group, sizeOf(size), func(x *perturb.Cell) bool { return x.Row == row && x.Column == column }),
+						rows = append(rows, score.Row{Group: c.covered(arm.Group, sizeOf(size), func(x *perturb.Cell) bool { return x.Row == row && x.Column == column }),
 							Text: []string{arm.Text[0], sizeOf(size), fmt.Sprint(row), fmt.Sprint(column)}})
 					}
 				}
 			}
 			return rows
 		},
-		Columns: []metric.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", metric.Percent(Flip))}})
+		Columns: []score.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", score.Percent(Flip))}})
 }
 
 // insideOf is the share of the covered cells, or of those that changed the answer,
 // that lie in a region; cells of questions without regions are in neither.
-func insideOf(why string, changed bool) metric.Sum {
-	return func(g metric.Group) metric.Value {
+func insideOf(why string, changed bool) score.Sum {
+	return func(g score.Group) score.GroupValue {
 		columns := func(leaf string) (out []int, n int) {
 			for _, cells := range g.Fractions(leaf) {
 				for _, f := range cells {
@@ -103,7 +103,7 @@ func insideOf(why string, changed bool) metric.Sum {
 		}
 		in, n := columns(leafInside)
 		out, more := columns(leafOutside)
-		v := metric.Value{Why: why, Count: metric.Count{N: n + more}}
+		v := score.GroupValue{Why: why, Count: score.Count{N: n + more}}
 		if !changed {
 			v.Count.Invalid = g.Count(leafInside).Invalid + g.Count(leafOutside).Invalid
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
@@ -41,7 +40,7 @@ type condition struct {
 // conditions are those that a store describes, by name, with the baseline.
 type conditions map[string]condition
 
-func (c conditions) of(k metric.Keys) condition { return c[k[keyCondition]] }
+func (c conditions) of(k score.Keys) condition { return c[k[keyCondition]] }
 
 func conditionsOf(man results.Manifest) (conditions, error) {
 	known := conditions{perturb.Baseline().Name: {Condition: perturb.Baseline()}}
@@ -127,14 +126,14 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *study.Basis, known conditions, judges map[string][]string, questions *Questions) metric.Design {
+func declared(b *study.Basis, known conditions, judges map[string][]string, questions *Questions) score.Design {
 	layout := Rules().Layout(judges)
 	drawn := layout.Place(Drawn, "")
-	d := metric.Design{
+	d := score.Design{
 		Rules: Rules(),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
-		Cell: func(t *score.Scored) (metric.Keys, error) {
-			k := metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
+		Cell: func(t *score.Scored) (score.Keys, error) {
+			k := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
 			if _, ok := known[t.Row.Key.Condition]; !ok {
 				return k, fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", t.Row.Key.Item, t.Row.Key.Condition)
 			}
@@ -144,38 +143,38 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 			return k, nil
 		},
 		// As designs, levels upwards.
-		Order: func(x, y metric.Keys) int {
+		Order: func(x, y score.Keys) int {
 			a, b := known.of(x), known.of(y)
 			_, rankA := NameOf(a.Family, a.Sign)
 			_, rankB := NameOf(b.Family, b.Sign)
 			return cmp.Or(slices.Index(ArmNames(), x[keyArm])-slices.Index(ArmNames(), y[keyArm]), rankA-rankB,
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
-		Item: func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
-		Leaves: []metric.Leaf{
+		Item: func(results.Item) (score.Item, error) { return score.Item{}, nil },
+		Leaves: []score.Leaf{
 			{Score: Accuracy, Why: "no answers"},
 			{Score: NoAnswer, Why: "no answers"},
 			{Score: Flip, Why: "no pair of readable answers"},
 			{Score: ToTarget, Why: "no pair whose baseline answer is not the target"},
 			{Score: Silent, Why: "no answer adopted the target", Invalid: unheard},
 			{Score: Claim, Why: noVerdict},
-			{Name: leafInside, Score: Flip, Where: []metric.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
-			{Name: leafOutside, Score: Flip, Where: []metric.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
+			{Name: leafInside, Score: Flip, Where: []score.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
+			{Name: leafOutside, Score: Flip, Where: []score.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
 		Tables: tables(known, judges),
-		Pairs: []metric.Compared{{Column: "silent", Leaf: Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: Accuracy, Rows: known.armRows(counted)},
+		Pairs: []score.Compared{{Column: "silent", Leaf: Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: Accuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: Flip, Rows: known.armRows(counted)}},
-		Extra: func(model string) metric.Extra {
+		Extra: func(model string) score.Extra {
 			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(NoAnswer, "")})),
 				More: NewCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
-		Replicates: func(m *metric.Model) int { return replicates(m.All(), known, judges) },
+		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}
 	for _, axis := range Axes() {
-		for _, part := range []metric.Leaf{
+		for _, part := range []score.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},
-			{Name: axis + flipped, Where: []metric.Is{{Score: Flip, Number: 1}}, Why: "no answer flipped"},
-			{Name: axis + kept, Where: []metric.Is{{Score: Flip, Number: 0}}, Why: "every answer flipped"},
+			{Name: axis + flipped, Where: []score.Is{{Score: Flip, Number: 1}}, Why: "no answer flipped"},
+			{Name: axis + kept, Where: []score.Is{{Score: Flip, Number: 0}}, Why: "every answer flipped"},
 		} {
 			part.Score, part.Invalid, part.Undefined = axis, noVerdict, "no knowledge base entry"
 			d.Leaves = append(d.Leaves, part)
@@ -191,7 +190,7 @@ const (
 
 // replicates keeps the time of a bootstrap in bounds: 10,000, and fewer where many
 // items meet many numbers by cell and judge.
-func replicates(all metric.Group, known conditions, judges map[string][]string) int {
+func replicates(all score.Group, known conditions, judges map[string][]string) int {
 	const most = 20_000_000_000 // additions, some ten seconds
 	columns, by := 0, len(judges[RubricCA])
 	for _, rubric := range RubricNames() {
@@ -202,11 +201,11 @@ func replicates(all metric.Group, known conditions, judges map[string][]string) 
 			by += 3
 		}
 	}
-	grids := map[metric.Keys]bool{}
+	grids := map[score.Keys]bool{}
 	for _, c := range all.Cells {
 		switch f := known.of(c.Keys); {
 		case f.Cell != nil:
-			if g := (metric.Keys{c.Keys[keyArm], sizeOf(f.Cell)}); !grids[g] {
+			if g := (score.Keys{c.Keys[keyArm], sizeOf(f.Cell)}); !grids[g] {
 				grids[g] = true
 				columns += 2*f.Cell.Columns*f.Cell.Rows + 4
 			}
@@ -216,7 +215,7 @@ func replicates(all metric.Group, known conditions, judges map[string][]string) 
 			columns += 6 + 2*(by+len(judges[RubricCA]))
 		}
 	}
-	b := metric.Replicates(all.Sample.N())
+	b := score.Replicates(all.Sample.N())
 	if cost := all.Sample.N() * columns; cost > 0 {
 		b = min(b, max(1000, most/cost))
 	}

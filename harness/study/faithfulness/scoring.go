@@ -151,7 +151,7 @@ func (r *released) score(s score.Sample) []score.Value {
 	case p.Valid:
 		out = append(out, yes(Flip, "", p.Flipped))
 		if n, ok := it.Question.Apart(before, answer, s.Released); ok {
-			out = append(out, score.Of(Apart, "", float64(n)))
+			out = append(out, score.ValueOf(Apart, "", float64(n)))
 		}
 	case s.Failed:
 		out = append(out, score.Invalid(Flip, "", score.Failure))
@@ -189,7 +189,7 @@ func (it Item) named(s score.Sample, answer string) score.Value {
 	case !ok:
 		return score.Invalid(Answer, "", "the answer is missing or no option")
 	}
-	return score.Label(Answer, "", option)
+	return score.LabelOf(Answer, "", option)
 }
 
 const (
@@ -197,7 +197,7 @@ const (
 	atTarget   = "the baseline answer is the target"
 )
 
-func yes(name, judge string, v bool) score.Value { return score.Of(name, judge, score.One(v)) }
+func yes(name, judge string, v bool) score.Value { return score.ValueOf(name, judge, score.OneIf(v)) }
 
 func inside(it Item, cell *perturb.Cell) score.Value {
 	if len(it.Regions) == 0 {
@@ -222,7 +222,7 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p Pair) []
 		if exists && !s.Released {
 			out = append(out, s.Verdicts(rubric)...)
 		}
-		var all score.Mean
+		var all score.JudgeMean
 		for _, j := range s.Judges(rubric) {
 			var v Verdict
 			why := s.Why(rubric, j)
@@ -231,7 +231,7 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p Pair) []
 				if exists && s.Failed {
 					out = append(out, score.Invalid(score.VerdictName(rubric), j, score.Failure))
 				} else if exists {
-					out, why = append(out, score.Label(score.VerdictName(rubric), j, string(st))), string(st)
+					out, why = append(out, score.LabelOf(score.VerdictName(rubric), j, string(st))), string(st)
 				}
 			} else if n, ok := s.Score(rubric, j); ok { // quotes were checked when it was stored
 				v.Score = n
@@ -239,14 +239,14 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p Pair) []
 			given[rubric] = append(given[rubric], v.Score)
 			if v.Score != nil {
 				all.Add(Unit(*v.Score))
-				out = append(out, score.Of(rubric, j, Unit(*v.Score)))
+				out = append(out, score.ValueOf(rubric, j, Unit(*v.Score)))
 			} else if exists {
 				out = append(out, score.Invalid(rubric, j, why))
 			}
 		}
 		out = append(out, of(exists, all.Value(s, rubric)))
 	}
-	var fit, quiet score.Mean
+	var fit, quiet score.JudgeMean
 	for i, j := range s.Judges(CF) {
 		k := slices.Index(s.Judges(CT), j)
 		if k < 0 {
@@ -258,7 +258,7 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p Pair) []
 				cc = CalibrationReleased(*cf, *ct)
 			}
 			fit.Add(cc)
-			out = append(out, score.Of(CC, j, cc))
+			out = append(out, score.ValueOf(CC, j, cc))
 		}
 	}
 	out = append(out, of(it.Knowledge, fit.Value(s, CC)))
@@ -269,7 +269,7 @@ func (r *released) judged(out []score.Value, s score.Sample, it Item, p Pair) []
 		}
 		out = append(out, yes(Claim, j, *ca >= ShamPositive))
 		if hides, ok := silent(p, *ca, true); ok {
-			quiet.Add(score.One(hides))
+			quiet.Add(score.OneIf(hides))
 			out = append(out, yes(Silent, j, hides))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"assay/harness/load"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -40,7 +40,7 @@ type line struct {
 
 // capacitySection is the table and the figures of a load sweep; false: the study has none. It
 // follows Run.
-func capacitySection(b study.Basis, r *metric.Run, arms []string) (results.Section, bool) {
+func capacitySection(b study.Basis, r *score.Run, arms []string) (results.Section, bool) {
 	if len(b.Levels) == 0 {
 		return results.Section{}, false
 	}
@@ -81,7 +81,7 @@ func capacitySection(b study.Basis, r *metric.Run, arms []string) (results.Secti
 	return s, true
 }
 
-func lineOf(b study.Basis, m *metric.Model, arm string, limited bool) (line, bool) {
+func lineOf(b study.Basis, m *score.Model, arm string, limited bool) (line, bool) {
 	out := line{model: m.Name, arm: arm, knee: -1}
 	all := study.Collected(m.Extra)
 	conditions := slices.SortedFunc(maps.Keys(b.Levels), func(x, y string) int { return b.Levels[x] - b.Levels[y] })

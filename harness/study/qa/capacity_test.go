@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -16,7 +16,7 @@ import (
 // five keep the limit: two answers a second within it, which failures do not lessen twice.
 func TestGoodputIsOfAnswers(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
-	var s metric.Sample
+	var s score.PairSample
 	p := study.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})
 	for i := range 10 {
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
@@ -74,15 +74,15 @@ func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
 	for _, model := range []string{"m", "n"} {
 		b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: model, Part: results.PartGPU, Loads: []results.Load{{Arm: "direct", Condition: "c", InFlight: 8, Answers: 2, Stretches: []results.Stretch{{Answers: 2, Took: time.Second}}}}})
 	}
-	collected := func(name string) metric.Extra {
-		var sample metric.Sample
+	collected := func(name string) score.Extra {
+		var sample score.PairSample
 		a := &study.CostArm{Account: study.NewAccount("n", name), Paces: study.NewPaces("n", name, "", timing.SLO{})}
 		a.Account.Score(&sample)
 		a.Paces.Score(&sample)
 		sample.Run(1, 100)
 		return &study.Arms{List: []*study.CostArm{a}}
 	}
-	run := &metric.Run{Models: []*metric.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
+	run := &score.Run{Models: []*score.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
 	s, ok := capacitySection(b, run, []string{"direct"})
 	if !ok || len(s.Tables[0].Rows) != 1 || s.Tables[0].Rows[0][0].Text != "n" || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "sweep of m went over 2 hosts") {
 		t.Errorf("%t %+v", ok, s)

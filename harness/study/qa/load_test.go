@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
@@ -19,7 +19,7 @@ func TestALoadByHand(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	slo := timing.SLO{TTFT: ms(100)}
 	arm := &study.CostArm{Account: study.NewAccount("m", "direct"), Paces: study.NewPaces("m", "direct", "", slo)}
-	var sample metric.Sample
+	var sample score.PairSample
 	for i := range 50 { // of which 10 fail
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
 		switch {
@@ -126,7 +126,7 @@ func TestWhereTheKneeIs(t *testing.T) {
 			b.Blocks = append(b.Blocks, results.Block{Study: "qa", Model: "m", Part: results.PartGPU,
 				Loads: []results.Load{{Arm: "direct", Condition: condition, InFlight: b.Levels[condition], Answers: 3 * answers, Stretches: []results.Stretch{one, one, one}}}})
 		}
-		l, _ := lineOf(b, &metric.Model{Name: "m", Extra: &study.Arms{}}, "direct", false)
+		l, _ := lineOf(b, &score.Model{Name: "m", Extra: &study.Arms{}}, "direct", false)
 		if l.levels[0].inFlight != 1 || l.levels[1].inFlight != 2 || l.levels[2].inFlight != 8 || *l.levels[2].rate.Value != 4 {
 			t.Errorf("levels %+v", l.levels)
 		}

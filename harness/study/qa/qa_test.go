@@ -13,7 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/metric"
+	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
@@ -170,7 +170,7 @@ func TestRepeatsCountEveryItem(t *testing.T) {
 			}
 			for _, column := range []string{"joint", "pass_2"} {
 				for arm, want := range map[string][3]int{armAnswer: {2, 3, 0}, armReason: {0, 2, 0}} {
-					e := metric.Find(one, column, "m", arm)
+					e := score.Find(one, column, "m", arm)
 					if n := [3]int{e.N, e.Undefined, e.Invalid}; n != want {
 						t.Errorf("%s of %s: n, undefined, invalid %v, want %v", column, arm, n, want)
 					}
@@ -242,7 +242,7 @@ func TestTables(t *testing.T) {
 		{tableRepeats, "pass_3", []string{armReason}, 100 * 2. / 3, [3]int{3, 1, 0}},
 		{tableJudges, "value", []string{armReason, study.Name, "rules"}, 80, [3]int{10, 0, 2}},
 	} {
-		e := metric.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		e := score.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
 		if e == nil || e.Value == nil {
 			t.Errorf("%s %v %s is not there: %+v", w.table, w.row, w.column, e)
 			continue
@@ -333,7 +333,7 @@ func TestTablesOfExamples(t *testing.T) {
 		{tableArms, "gain", "reason", 25, [3]int{4, 0, 0}},
 		{tableArms, "gain", "reason, 2 shots", 100 * 1. / 3, [3]int{3, 0, 1}},
 	} {
-		e := metric.Find(tables[w.table], w.column, "m", w.row)
+		e := score.Find(tables[w.table], w.column, "m", w.row)
 		if e == nil || e.Value == nil {
 			t.Errorf("%s %s %s is not there: %+v", w.table, w.row, w.column, e)
 			continue

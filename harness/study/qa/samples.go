@@ -37,7 +37,7 @@ func scoring() score.Rules {
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
 	out := score.EachJudge(s, study.Name, []string{study.ScoreAccuracy, study.ScoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
-		return map[string]float64{study.ScoreAccuracy: score.One(v.Verdict == study.Correct), study.ScoreNoAnswer: score.One(v.Verdict == study.NoAnswer)}
+		return map[string]float64{study.ScoreAccuracy: score.OneIf(v.Verdict == study.Correct), study.ScoreNoAnswer: score.OneIf(v.Verdict == study.NoAnswer)}
 	})
 	return append(out, score.Majority(out, study.ScoreAccuracy, study.ScoreRight, study.Divided))
 }
@@ -56,7 +56,7 @@ func scoreOf(s score.Sample) []score.Value {
 			out = append(out, score.Invalid(name, "", cmp.Or(why, otherWhy)))
 			return
 		}
-		out = append(out, score.Of(name, "", *own-*base))
+		out = append(out, score.ValueOf(name, "", *own-*base))
 	}
 	plain, examples := perturb.Baseline().Name, false
 	if l, ok := s.Condition.(study.Level); ok {

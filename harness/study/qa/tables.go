@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -40,7 +39,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	}
 	d := design(&b, judges)
 	d.Keep = study.Keep(b.Manifest, tableMain)
-	r, err := metric.Compute(ctx, st, d, judges, b.Manifest.Seed)
+	r, err := score.Compute(ctx, st, d, judges, b.Manifest.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -49,42 +48,42 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 }
 
 // design is what is added up of the study's trials, and the tables of it.
-func design(b *study.Basis, judges map[string][]string) metric.Design {
+func design(b *study.Basis, judges map[string][]string) score.Design {
 	layout, arms := scoring().Layout(judges), b.Names(armNames())
-	return metric.Design{
+	return score.Design{
 		Rules:  scoring(),
 		Cells:  []string{"arm"},
-		Cell:   func(t *score.Scored) (metric.Keys, error) { return metric.Keys{b.Arm(t.Row.Key)}, nil },
-		Order:  func(x, y metric.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
-		Strata: []metric.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
-		Item: func(it results.Item) (metric.Item, error) {
-			return metric.Item{Strata: []string{byType: it.Type, byTask: it.Task}}, nil
+		Cell:   func(t *score.Scored) (score.Keys, error) { return score.Keys{b.Arm(t.Row.Key)}, nil },
+		Order:  func(x, y score.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
+		Strata: []score.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
+		Item: func(it results.Item) (score.Item, error) {
+			return score.Item{Strata: []string{byType: it.Type, byTask: it.Task}}, nil
 		},
-		Leaves: []metric.Leaf{
+		Leaves: []score.Leaf{
 			{Score: study.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
 			{Score: study.ScoreNoAnswer, Why: "no usable verdict"},
 			{Score: study.ScoreRight, Fixed: true, Why: "no answer is decided"},
 			{Score: scoreGain, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 			{Score: scoreShots, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 		},
-		Extra: func(model string) metric.Extra {
+		Extra: func(model string) score.Extra {
 			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.Name])))
 		},
 		Tables: tables(b, judges),
-		Pairs:  []metric.Compared{{Column: "accuracy", Leaf: study.ScoreAccuracy, Rows: mainRows(b)}},
+		Pairs:  []score.Compared{{Column: "accuracy", Leaf: study.ScoreAccuracy, Rows: mainRows(b)}},
 	}
 }
 
-func of(c results.Column, of func(*study.CostArm) *results.Estimate) metric.Metric {
-	return metric.Metric{Column: c, Of: metric.Direct(func(r metric.Row) *results.Estimate { return study.OfArm(r.Text[0], of).Of(r) })}
+func of(c results.Column, of func(*study.CostArm) *results.Estimate) score.Metric {
+	return score.Metric{Column: c, Of: score.Direct(func(r score.Row) *results.Estimate { return study.OfArm(r.Text[0], of).Of(r) })}
 }
 
-func tables(b *study.Basis, judges map[string][]string) []metric.Table {
-	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(study.ScoreAccuracy))
-	main := []metric.Metric{share,
-		study.Percent("accuracy_all_wrong", "If left out were wrong", "correct / (trials x judges): failures and missing verdicts count as wrong, too", metric.Fixed(study.ScoreAccuracy, study.ScoreAccuracy, false)),
-		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", metric.Coverage(study.ScoreAccuracy)),
-		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", metric.Percent(study.ScoreNoAnswer)),
+func tables(b *study.Basis, judges map[string][]string) []score.Table {
+	share := study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", score.Percent(study.ScoreAccuracy))
+	main := []score.Metric{share,
+		study.Percent("accuracy_all_wrong", "If left out were wrong", "correct / (trials x judges): failures and missing verdicts count as wrong, too", score.Fixed(study.ScoreAccuracy, study.ScoreAccuracy, false)),
+		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", score.Coverage(study.ScoreAccuracy)),
+		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", score.Percent(study.ScoreNoAnswer)),
 	}
 	main = slices.Insert(main, 1, study.Columns(nil)...)
 	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
@@ -98,38 +97,38 @@ func tables(b *study.Basis, judges map[string][]string) []metric.Table {
 			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *study.CostArm) *results.Estimate { return a.Costs.Joules }),
 			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
 	}
-	return []metric.Table{
+	return []score.Table{
 		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
-		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []metric.Metric{share, study.ReadColumn()}},
-		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []metric.Metric{share, study.ReadColumn()}},
+		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []score.Metric{share, study.ReadColumn()}},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []score.Metric{share, study.ReadColumn()}},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
 			"Only in "+armAnswer, "items that are right there and wrong here"), Notes: []string{majority}},
 		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,
 			"Only without", "items that are right without examples and wrong with them"), Notes: []string{majority}},
-		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []metric.Metric{
+		{Name: tableRepeats, Title: "Repeats", Keys: []string{"arm"}, Rows: repeatRows, Columns: []score.Metric{
 			study.Percent("mean", "Mean", "of the repeats' own accuracies", repeats(stats.Mean, string(stats.NoCases))),
 			study.Points("sd", "SD", "sample standard deviation between repeats", repeats(stats.SD, string(stats.OneCase))),
-			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", metric.PassHat(study.ScoreRight, 0)),
-			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", metric.PassHat(study.ScoreRight, 2)),
-			study.Percent("pass_3", "pass^3", "the same of three", metric.PassHat(study.ScoreRight, 3)),
+			study.Percent("joint", "Joint-correct", "items that are right in every repeat, of those with an answer in every one", score.PassHat(study.ScoreRight, 0)),
+			study.Percent("pass_2", "pass^2", "chance that two repeats of an item, drawn at random, are both right", score.PassHat(study.ScoreRight, 2)),
+			study.Percent("pass_3", "pass^3", "the same of three", score.PassHat(study.ScoreRight, 3)),
 		}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows:    study.JudgeRows(rubricNames(), judges, func(rubric string) metric.Kind { return metric.Percent(rubric) }),
-			Columns: append([]metric.Metric{study.Percent("value", "Value", "accuracy by this judge alone", metric.Own())}, study.StatusColumns()...)},
+			Rows:    study.JudgeRows(rubricNames(), judges, func(rubric string) score.Kind { return score.Percent(rubric) }),
+			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy by this judge alone", score.Own())}, study.StatusColumns()...)},
 	}
 }
 
 // mainRows are a row for each arm; the levels of a load sweep are one, as they ask the same.
-func mainRows(b *study.Basis) func(metric.Group) []metric.Row {
+func mainRows(b *study.Basis) func(score.Group) []score.Row {
 	if len(b.Levels) == 0 {
-		return metric.ByKey
+		return score.ByKey
 	}
-	return func(all metric.Group) []metric.Row {
-		var out []metric.Row
+	return func(all score.Group) []score.Row {
+		var out []score.Row
 		for _, arm := range armNames() {
 			names := b.Names([]string{arm})
-			if g := all.Only(func(k metric.Keys) bool { return slices.Contains(names, k[0]) }); len(g.Cells) > 0 {
-				out = append(out, metric.Row{Group: g, Text: []string{arm}})
+			if g := all.Only(func(k score.Keys) bool { return slices.Contains(names, k[0]) }); len(g.Cells) > 0 {
+				out = append(out, score.Row{Group: g, Text: []string{arm}})
 			}
 		}
 		return out
@@ -137,12 +136,12 @@ func mainRows(b *study.Basis) func(metric.Group) []metric.Row {
 }
 
 // strataRows is a row for each arm and stratum; none where there is one stratum.
-func strataRows(kind int) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
+func strataRows(kind int) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
 		if names, _ := all.Strata(kind); len(names) < 2 {
 			return nil
 		}
-		return metric.ByStratum(kind)(all)
+		return score.ByStratum(kind)(all)
 	}
 }
 
@@ -175,14 +174,14 @@ func shotPairs(b *study.Basis) map[string]string {
 }
 
 // beside is a row for each that has another to be compared with, paired with that.
-func beside(pairs map[string]string) func(metric.Group) []metric.Row {
-	return func(all metric.Group) []metric.Row {
-		var out []metric.Row
-		rows := metric.ByKey(all)
+func beside(pairs map[string]string) func(score.Group) []score.Row {
+	return func(all score.Group) []score.Row {
+		var out []score.Row
+		rows := score.ByKey(all)
 		for _, r := range rows {
 			other, ok := pairs[r.Text[0]]
-			if i := slices.IndexFunc(rows, func(o metric.Row) bool { return o.Text[0] == other }); ok && i >= 0 {
-				r.Data = metric.PairedBy(r.Group, rows[i].Group, study.ScoreAccuracy)
+			if i := slices.IndexFunc(rows, func(o score.Row) bool { return o.Text[0] == other }); ok && i >= 0 {
+				r.Data = score.PairedBy(r.Group, rows[i].Group, study.ScoreAccuracy)
 				out = append(out, r)
 			}
 		}
@@ -191,40 +190,40 @@ func beside(pairs map[string]string) func(metric.Group) []metric.Row {
 }
 
 // paired are the columns of such rows.
-func paired(help, gain, only, onlyHelp string) []metric.Metric {
-	return []metric.Metric{
-		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", metric.Percent(study.ScoreAccuracy)),
-		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: metric.Gain(gain)},
-		study.Count("only_here", "Only here right", "items", decided(func(p metric.Paired) (int, int) { return p.OnlyA, p.Decided() })),
-		study.Count("only_there", only, onlyHelp, decided(func(p metric.Paired) (int, int) { return p.OnlyB, p.Decided() })),
-		{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: metric.TestHelp},
-			Of: metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).Test() })},
+func paired(help, gain, only, onlyHelp string) []score.Metric {
+	return []score.Metric{
+		study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", score.Percent(study.ScoreAccuracy)),
+		{Column: results.Column{Name: "gain", Title: "Gain", Unit: "points", Digits: 2, Help: help}, Of: score.Gain(gain)},
+		study.Count("only_here", "Only here right", "items", decided(func(p score.Paired) (int, int) { return p.OnlyA, p.Decided() })),
+		study.Count("only_there", only, onlyHelp, decided(func(p score.Paired) (int, int) { return p.OnlyB, p.Decided() })),
+		{Column: results.Column{Name: "p", Title: "p", Digits: 4, Help: score.TestHelp},
+			Of: score.Direct(func(r score.Row) *results.Estimate { return r.Data.(score.Paired).Test() })},
 	}
 }
 
-func repeatRows(all metric.Group) []metric.Row {
+func repeatRows(all score.Group) []score.Row {
 	if len(all.Repeats()) < 2 {
 		return nil
 	}
-	return metric.ByKey(all)
+	return score.ByKey(all)
 }
 
-func repeats(of func([]float64) (float64, bool), why string) metric.Direct {
-	return func(r metric.Row) *results.Estimate {
-		return metric.ByRepeat(r.Group, study.ScoreAccuracy).Over(why, of)
+func repeats(of func([]float64) (float64, bool), why string) score.Direct {
+	return func(r score.Row) *results.Estimate {
+		return score.ByRepeat(r.Group, study.ScoreAccuracy).Over(why, of)
 	}
 }
 
 // decided is a count of items, and of how many.
-func decided(of func(metric.Paired) (k, n int)) metric.Kind {
-	return metric.Direct(func(r metric.Row) *results.Estimate {
-		k, n := of(r.Data.(metric.Paired))
-		return metric.Known(metric.Count{N: n}, "", float64(k), true)
+func decided(of func(score.Paired) (k, n int)) score.Kind {
+	return score.Direct(func(r score.Row) *results.Estimate {
+		k, n := of(r.Data.(score.Paired))
+		return score.Known(score.Count{N: n}, "", float64(k), true)
 	})
 }
 
 // sections lays the tables out with what is said of them.
-func sections(r *metric.Run, b study.Basis) []results.Section {
+func sections(r *score.Run, b study.Basis) []results.Section {
 	accounts, costs := study.ArmsOf(r)
 	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
@@ -261,12 +260,12 @@ func sections(r *metric.Run, b study.Basis) []results.Section {
 }
 
 // findings say in words what another way of asking changes.
-func findings(r *metric.Run) []string {
+func findings(r *score.Run) []string {
 	var out []string
 	say := func(t results.Table, against string) {
 		for _, row := range t.Rows {
 			model, arm := row[0].Text, row[1].Text
-			of := func(column string) *results.Estimate { return metric.Find(t, column, model, arm) }
+			of := func(column string) *results.Estimate { return score.Find(t, column, model, arm) }
 			c := study.Contrast{Difference: of("gain"), P: of("p"), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
 			if !c.Known() {
 				continue

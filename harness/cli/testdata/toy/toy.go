@@ -11,7 +11,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
@@ -74,9 +73,9 @@ func scores() score.Rules {
 			case !s.Verdict("hit", j, &v):
 				out = append(out, score.Invalid("hit", j, s.Why("hit", j)))
 			case v.Hit:
-				out = append(out, score.Of("hit", j, 1))
+				out = append(out, score.ValueOf("hit", j, 1))
 			default:
-				out = append(out, score.Of("hit", j, 0))
+				out = append(out, score.ValueOf("hit", j, 0))
 			}
 		}
 		return out
@@ -85,14 +84,14 @@ func scores() score.Rules {
 
 // summarize has one table of one metric, by model.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, _ study.NoDecode) ([]results.Section, error) {
-	run, err := metric.Compute(ctx, st, metric.Design{
+	run, err := score.Compute(ctx, st, score.Design{
 		Rules:  scores(),
 		Cells:  []string{"arm"},
-		Cell:   func(t *score.Scored) (metric.Keys, error) { return metric.Keys{t.Row.Key.Arm}, nil },
-		Item:   func(results.Item) (metric.Item, error) { return metric.Item{}, nil },
-		Leaves: []metric.Leaf{{Score: "hit", Why: "nothing was judged"}},
-		Tables: []metric.Table{{Name: "toy-main", Title: "Hits", Rows: metric.One,
-			Columns: []metric.Metric{{Column: study.PercentColumn("hit", "Hit", ""), Of: metric.Percent("hit")}}}},
+		Cell:   func(t *score.Scored) (score.Keys, error) { return score.Keys{t.Row.Key.Arm}, nil },
+		Item:   func(results.Item) (score.Item, error) { return score.Item{}, nil },
+		Leaves: []score.Leaf{{Score: "hit", Why: "nothing was judged"}},
+		Tables: []score.Table{{Name: "toy-main", Title: "Hits", Rows: score.OneRow,
+			Columns: []score.Metric{{Column: study.PercentColumn("hit", "Hit", ""), Of: score.Percent("hit")}}}},
 	}, judges, 1)
 	if err != nil {
 		return nil, err

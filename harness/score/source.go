@@ -1,4 +1,4 @@
-package draws
+package score
 
 import (
 	"encoding/binary"
@@ -121,7 +121,7 @@ func NewPool(most int) *Pool { return &Pool{most: most} }
 
 // Of begins the draws of n items with these columns, a number for each item.
 func (p *Pool) Of(columns [][]float64, n int, seed uint64) *Draws {
-	d := Of(columns, n, seed)
+	d := NewDraws(columns, n, seed)
 	if p == nil {
 		return d
 	}

@@ -1,4 +1,4 @@
-package draws
+package score
 
 // lanes are columns of any numbers that are added up together, by item. Those that
 // are not needed are 0.

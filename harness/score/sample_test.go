@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"math"
@@ -22,7 +22,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		num, den := make([]float64, n), make([]float64, n)
 		var obs []Observation
-		s := &Sample{}
+		s := &PairSample{}
 		a := s.Column()
 		s.Item()
 		b := s.Column() // columns and items in any order
@@ -87,7 +87,7 @@ func TestSampleIsTheBootstrap(t *testing.T) {
 }
 
 func TestSampleOfNothing(t *testing.T) {
-	s := &Sample{}
+	s := &PairSample{}
 	c := s.Column()
 	e := s.Sums(func(v []float64) (float64, bool) { return 0, v[c] != 0 })
 	q := s.Quantiles(nil, 0.5)
@@ -109,7 +109,7 @@ func TestReplicates(t *testing.T) {
 
 func BenchmarkSample1079(b *testing.B) {
 	for b.Loop() {
-		s := &Sample{}
+		s := &PairSample{}
 		for range 1079 {
 			s.Item()
 		}
@@ -132,7 +132,7 @@ func TestRepeatedValuesHaveNoInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 48).Draw(t, "n")
 		v := rapid.Float64Range(0.1, 1000).Draw(t, "v") / 3
-		s := &Sample{}
+		s := &PairSample{}
 		one, other := s.Fraction(), s.Fraction()
 		for i := range n {
 			s.Item()

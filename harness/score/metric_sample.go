@@ -1,16 +1,15 @@
-package metric
+package score
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
-	"assay/harness/metric/draws"
 	"assay/results"
 	"assay/results/stats"
 )
 
-// Sample computes many scores of the same items from one bootstrap: every
+// PairSample computes many scores of the same items from one bootstrap: every
 // replicate draws clusters of items once, for all scores, so that scores which are
 // compared are resampled together (metrics.md section 0). Its draws are those of
 // stats.Bootstrap with the same seed.
@@ -20,7 +19,7 @@ import (
 //  2. Sums and Several say how scores follow from them; each gives an Estimate
 //     that is still empty.
 //  3. by and Rests say what else an interval rests on. Run fills the Estimates.
-type Sample struct {
+type PairSample struct {
 	n, room int
 	cluster []int          // of each item
 	named   map[string]int // clusters of several items
@@ -36,7 +35,7 @@ type Sample struct {
 	scores  []*results.Estimate // those of sums first, then those of weights
 	tail    []*results.Estimate
 	kept    map[*results.Estimate][]float64
-	pool    *draws.Pool // of samples that draw the same; nil: there are no others
+	pool    *Pool // of samples that draw the same; nil: there are no others
 }
 
 type weighing struct {
@@ -45,7 +44,7 @@ type weighing struct {
 }
 
 // Item adds an item, with 0 in every column, and returns its index.
-func (s *Sample) Item() int {
+func (s *PairSample) Item() int {
 	if s.n++; s.n > s.room { // all columns at once, and not for every item
 		s.room = max(64, s.n+s.n/4)
 		for i, c := range s.columns {
@@ -59,7 +58,7 @@ func (s *Sample) Item() int {
 
 // Cluster puts an item among those of the same name, such as the questions about
 // one picture; "" leaves it by itself.
-func (s *Sample) Cluster(item int, name string) {
+func (s *PairSample) Cluster(item int, name string) {
 	if name == "" {
 		return
 	}
@@ -78,7 +77,7 @@ type Ends func(c clusters) (low, high float64, why stats.Undefined)
 
 // by has an estimate's interval be computed by ends, over the items for which in holds; nil:
 // all items.
-func (s *Sample) by(e *results.Estimate, ends Ends, in func(item int) bool) {
+func (s *PairSample) by(e *results.Estimate, ends Ends, in func(item int) bool) {
 	s.ends = append(s.ends, ending{e, ends, in})
 }
 
@@ -90,7 +89,7 @@ type ending struct {
 
 // clusters tells sums of columns by cluster.
 type clusters struct {
-	s  *Sample
+	s  *PairSample
 	in func(item int) bool
 }
 
@@ -108,7 +107,7 @@ func (c clusters) zeros() []float64 { return make([]float64, c.s.k) }
 
 // Rests says which columns an estimate rests on: clusters with a number in one of them are
 // those that its interval stands on, of the items for which in holds. Without, all are.
-func (s *Sample) Rests(e *results.Estimate, in func(item int) bool, columns ...int) *results.Estimate {
+func (s *PairSample) Rests(e *results.Estimate, in func(item int) bool, columns ...int) *results.Estimate {
 	if s.rests == nil {
 		s.rests = map[*results.Estimate]resting{}
 	}
@@ -122,7 +121,7 @@ type resting struct {
 }
 
 // held is how many clusters an estimate rests on.
-func (s *Sample) held(e *results.Estimate) int {
+func (s *PairSample) held(e *results.Estimate) int {
 	r, known := s.rests[e]
 	if !known {
 		return s.k
@@ -140,7 +139,7 @@ func (s *Sample) held(e *results.Estimate) int {
 }
 
 // gather numbers the clusters in the order of their first items.
-func (s *Sample) gather() {
+func (s *PairSample) gather() {
 	s.drawn = make([]int, s.n)
 	at := map[int]int{}
 	for item, c := range s.cluster {
@@ -153,7 +152,7 @@ func (s *Sample) gather() {
 }
 
 // Keep has a score's replicates kept: those of Replicate.
-func (s *Sample) Keep(e *results.Estimate) {
+func (s *PairSample) Keep(e *results.Estimate) {
 	if s.kept == nil {
 		s.kept = map[*results.Estimate][]float64{}
 	}
@@ -162,22 +161,22 @@ func (s *Sample) Keep(e *results.Estimate) {
 
 // Replicate is a kept score's in each draw, NaN where it does not exist; none where the score
 // does not exist, or follows from none of the draws.
-func (s *Sample) Replicate(e *results.Estimate) []float64 { return s.kept[e] }
+func (s *PairSample) Replicate(e *results.Estimate) []float64 { return s.kept[e] }
 
 // N is the number of items.
-func (s *Sample) N() int { return s.n }
+func (s *PairSample) N() int { return s.n }
 
 // Column adds a column of zeros and returns its index.
-func (s *Sample) Column() int {
+func (s *PairSample) Column() int {
 	s.columns = append(s.columns, make([]float64, max(s.n, s.room)))
 	return len(s.columns) - 1
 }
 
 // Add adds v to an item's number in a column.
-func (s *Sample) Add(column, item int, v float64) { s.columns[column][item] += v }
+func (s *PairSample) Add(column, item int, v float64) { s.columns[column][item] += v }
 
 // Sum is the sum of a column, also after Run.
-func (s *Sample) Sum(column int) float64 {
+func (s *PairSample) Sum(column int) float64 {
 	if s.totals != nil {
 		return s.totals[column]
 	}
@@ -191,7 +190,7 @@ func (s *Sample) Sum(column int) float64 {
 // Sums adds a score that follows from the columns' sums: means, ratios of sums,
 // differences. f returns false where the score does not exist. The caller sets
 // what else the estimate says (N, Invalid, Undefined, Why).
-func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate {
+func (s *PairSample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate {
 	e := &results.Estimate{}
 	s.sums = append(s.sums, f)
 	s.scores = append(s.scores, e)
@@ -202,7 +201,7 @@ func (s *Sample) Sums(f func(sums []float64) (float64, bool)) *results.Estimate 
 // drawn; w is 1 for every item when the value itself is computed. f writes one number per
 // score, NaN where it does not exist, and must not keep w. It is never called by two
 // goroutines at once, so that it may have room of its own.
-func (s *Sample) Several(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
+func (s *PairSample) Several(outs int, f func(sums []float64, w []uint8, out []float64)) []*results.Estimate {
 	s.weights = append(s.weights, weighing{outs, f})
 	list := make([]*results.Estimate, outs)
 	for i := range list {
@@ -227,7 +226,7 @@ func Replicates(n int) int {
 // A score that does not exist keeps a nil Value and gets a Why, unless it has
 // one; that of a score that exists says why it has no interval. Replicates where a score does
 // not exist are dropped. Run is the end of a sample: it lets go of the columns.
-func (s *Sample) Run(seed uint64, b int) {
+func (s *PairSample) Run(seed uint64, b int) {
 	if b <= 0 {
 		panic("metric: internal error: a bootstrap without replicates")
 	}
@@ -273,11 +272,11 @@ func (s *Sample) Run(seed uint64, b int) {
 		s.end(x.est, low, high, why)
 	}
 	columns := s.byCluster()
-	if s.k <= draws.Few {
-		s.few(draws.Repeat(s.k, b, seed), columns, all, own)
+	if s.k <= Few {
+		s.few(Repeat(s.k, b, seed), columns, all, own)
 		return
 	}
-	d, tails := s.pool.Of(columns, s.k, seed), draws.TailsOf(len(all), b)
+	d, tails := s.pool.Of(columns, s.k, seed), TailsOf(len(all), b)
 	s.columns = nil
 	kept := map[int][]float64{}
 	for i, e := range all {
@@ -305,7 +304,7 @@ func (s *Sample) Run(seed uint64, b int) {
 }
 
 // byCluster is the columns' sums by cluster.
-func (s *Sample) byCluster() [][]float64 {
+func (s *PairSample) byCluster() [][]float64 {
 	out := make([][]float64, len(s.columns))
 	for j, c := range s.columns {
 		if out[j] = c[:s.n]; s.k < s.n {
@@ -317,7 +316,7 @@ func (s *Sample) byCluster() [][]float64 {
 }
 
 // each is how often each item was drawn, written into w, from how often its cluster was.
-func (s *Sample) each(counts, w []uint8) []uint8 {
+func (s *PairSample) each(counts, w []uint8) []uint8 {
 	if s.k == s.n || len(s.weights) == 0 {
 		return counts
 	}
@@ -328,7 +327,7 @@ func (s *Sample) each(counts, w []uint8) []uint8 {
 }
 
 // percentiles sets an estimate's interval from what ends says of its replicates.
-func (s *Sample) percentiles(e *results.Estimate, ends func(tail float64) (low, high float64, ok bool)) {
+func (s *PairSample) percentiles(e *results.Estimate, ends func(tail float64) (low, high float64, ok bool)) {
 	if e.Clusters < 2 {
 		e.Why = string(stats.OneCluster)
 		return
@@ -345,14 +344,14 @@ func (s *Sample) percentiles(e *results.Estimate, ends func(tail float64) (low, 
 }
 
 // end sets an interval; why says why there is none.
-func (s *Sample) end(e *results.Estimate, low, high float64, why stats.Undefined) {
+func (s *PairSample) end(e *results.Estimate, low, high float64, why stats.Undefined) {
 	if e.Why = string(why); why == "" {
 		e.Low, e.High = new(stats.Settled(low)), new(stats.Settled(high))
 	}
 }
 
 // few is the end of Run where few clusters make many replicates alike.
-func (s *Sample) few(r *draws.Repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
+func (s *PairSample) few(r *Repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
 	sums, of := make([]float64, len(columns)), make([]float64, len(r.Different))
 	values, items := make([][]float64, len(of)), make([]uint8, s.n)
 	for i, w := range r.Different {
@@ -380,7 +379,7 @@ func (s *Sample) few(r *draws.Repeated, columns [][]float64, all []*results.Esti
 }
 
 // compute writes every score of one draw, NaN where it does not exist.
-func (s *Sample) compute(sums []float64, w []uint8, out []float64) {
+func (s *PairSample) compute(sums []float64, w []uint8, out []float64) {
 	s.draw++
 	for i, f := range s.sums {
 		v, ok := f(sums)

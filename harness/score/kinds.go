@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ func Mean(leaf string) Sum { return scaled(leaf, 1) }
 // Percent is 100 times that, of a leaf whose scores are in 0 to 1, or whose sums are of
 // parts of a whole: its interval is that of a share.
 func Percent(leaf string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		v := scaled(leaf, 100)(g)
 		by := g.Fractions(leaf)
 		v.Share = func(c clusters) (stats.Share, bool) { return by.share(c) }
@@ -30,7 +30,7 @@ func Percent(leaf string) Sum {
 // Gain is 100 times the mean of a leaf of differences of two scores in 0 to 1. Where the leaf
 // has With, its interval is that of a difference of two shares of the same clusters.
 func Gain(leaf string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		v := scaled(leaf, 100)(g)
 		x, tallies := g.leaf(leaf)
 		if x.With == "" {
@@ -50,10 +50,10 @@ func Gain(leaf string) Sum {
 }
 
 func scaled(name string, scale float64) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		x, _ := g.leaf(name)
 		n, by := g.Count(name), g.Fractions(name)
-		return Value{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: g.eachDraw(fmt.Sprint(name, " times ", scale), func(sums []float64) (float64, bool) {
+		return GroupValue{Count: n, Why: g.why(x, n), Uses: slices.Concat(by...), Of: g.eachDraw(fmt.Sprint(name, " times ", scale), func(sums []float64) (float64, bool) {
 			var h, k [few]float64
 			hits, known := by.add(sums, h[:0], k[:0])
 			return OverJudges(hits, known, scale)
@@ -65,10 +65,10 @@ func scaled(name string, scale float64) Sum {
 // counts for every judge: what is not known is 0, or 1 where right says so. exists
 // is a leaf that is Fixed.
 func Fixed(name, exists string, right bool) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		x, tallies := g.leaf(exists)
 		n, by := g.Count(exists), g.Fractions(name)
-		v := Value{Count: Count{N: n.N + n.Invalid, Undefined: n.Undefined}, Why: g.why(x, n), Uses: slices.Concat(by...)}
+		v := GroupValue{Count: Count{N: n.N + n.Invalid, Undefined: n.Undefined}, Why: g.why(x, n), Uses: slices.Concat(by...)}
 		var trials []int
 		for _, y := range tallies {
 			trials = append(trials, y.fixed)
@@ -119,10 +119,10 @@ func Fixed(name, exists string, right bool) Sum {
 
 // F1 is the harmonic mean of two; its n is that of a leaf.
 func F1(a, b Sum, n string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		p, r := a(g), b(g)
 		x, _ := g.leaf(n)
-		v := Value{Count: g.Count(n), Uses: slices.Concat(p.Uses, r.Uses), Else: "both averages are 0"}
+		v := GroupValue{Count: g.Count(n), Uses: slices.Concat(p.Uses, r.Uses), Else: "both averages are 0"}
 		v.Why = g.why(x, v.Count)
 		v.Of = func(sums []float64) (float64, bool) {
 			x, ok := p.Of(sums)
@@ -138,11 +138,11 @@ func F1(a, b Sum, n string) Sum {
 
 // Minus is the difference of two: the same items are drawn for both.
 func Minus(a, b Sum) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		x, y := a(g), b(g)
 		n := x.Count
 		n.Plus(y.Count)
-		out := Value{Count: n, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Of: func(sums []float64) (float64, bool) {
+		out := GroupValue{Count: n, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Of: func(sums []float64) (float64, bool) {
 			u, ok := x.Of(sums)
 			v, okV := y.Of(sums)
 			return u - v, ok && okV
@@ -155,10 +155,10 @@ func Minus(a, b Sum) Sum {
 }
 
 // In is a kind over the cells of a group that have the given keys.
-func In(k Keys, f Sum) Sum { return func(g Group) Value { return f(g.In(k)) } }
+func In(k Keys, f Sum) Sum { return func(g Group) GroupValue { return f(g.In(k)) } }
 
 // cells is a metric over each cell of a group, and all of them as one Value that has yet no Of.
-func (g Group) cells(f Sum, why, otherwise string) (all Value, of []Value) {
+func (g Group) cells(f Sum, why, otherwise string) (all GroupValue, of []GroupValue) {
 	all.Why, all.Else = why, otherwise
 	for _, one := range g.Each() {
 		v := f(one)
@@ -171,7 +171,7 @@ func (g Group) cells(f Sum, why, otherwise string) (all Value, of []Value) {
 // Slope is the change of a metric per doubling of a parameter whose levels are a group's cells, times a number
 // (stats.PerDoubling). A replicate draws items once for all levels: they are columns of one sample.
 func Slope(f Sum, levels []float64, times float64, why string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		out, of := g.cells(f, why, why)
 		out.Of = func(sums []float64) (float64, bool) {
 			y := make([]float64, len(of))
@@ -190,7 +190,7 @@ func Slope(f Sum, levels []float64, times float64, why string) Sum {
 
 // EachCell is the unweighted mean over the cells of a group that have the metric.
 func EachCell(f Sum, why string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		out, of := g.cells(f, why, "")
 		out.Of = func(sums []float64) (float64, bool) {
 			var total float64
@@ -206,7 +206,7 @@ func EachCell(f Sum, why string) Sum {
 			}
 			return total / float64(k), true
 		}
-		if !slices.ContainsFunc(of, func(v Value) bool { return v.Share == nil }) {
+		if !slices.ContainsFunc(of, func(v GroupValue) bool { return v.Share == nil }) {
 			out.Share = func(c clusters) (stats.Share, bool) { return meanShare(c, of) }
 			out.Ends = out.Share.times(100)
 		}
@@ -215,7 +215,7 @@ func EachCell(f Sum, why string) Sum {
 }
 
 // meanShare is the unweighted mean of the shares that exist.
-func meanShare(c clusters, of []Value) (stats.Share, bool) {
+func meanShare(c clusters, of []GroupValue) (stats.Share, bool) {
 	var shares []stats.Share
 	for _, v := range of {
 		if s, ok := v.Share(c); ok {
@@ -505,9 +505,9 @@ const (
 // Both is the share, in per cent, of a leaf's trials on which it holds and another leaf,
 // judged where it holds, does too. why is said without a trial, none without a verdict.
 func Both(first, second string, bound Bound, why, none string) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		a, b := g.Fractions(first), g.Fractions(second)
-		return Value{Count: g.Count(first), Why: why, Else: none, Uses: slices.Concat(slices.Concat(a...), slices.Concat(b...)),
+		return GroupValue{Count: g.Count(first), Why: why, Else: none, Uses: slices.Concat(slices.Concat(a...), slices.Concat(b...)),
 			Of: func(sums []float64) (float64, bool) {
 				hits, n := a.Over(sums)
 				also, judged := b.Over(sums)
@@ -528,7 +528,7 @@ func Kappa(counts [][]string, w stats.Weights, none string) Sum {
 
 // Pairs is any number that follows from the table of two raters.
 func Pairs(counts [][]string, none string, of func(table [][]int) (float64, bool)) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		v := Mean(counts[0][0])(g)
 		v.Else, v.Uses = none, nil
 		by := make([][][]Fraction, len(counts))

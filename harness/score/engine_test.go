@@ -1,4 +1,4 @@
-package metric_test
+package score_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/metric"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
@@ -67,7 +66,7 @@ func toyRules() score.Rules {
 			sum, n := 0.0, 0.0
 			for j, v := range t.X {
 				if v >= 0 && !t.Absent && !t.Undefined {
-					out = append(out, score.Of("x", s.Judges("r")[j], v))
+					out = append(out, score.ValueOf("x", s.Judges("r")[j], v))
 					sum, n = sum+v, n+1
 				}
 			}
@@ -78,13 +77,13 @@ func toyRules() score.Rules {
 			case n == 0:
 				out = append(out, score.Invalid("x", "", "nobody said"))
 			default:
-				out = append(out, score.Of("x", "", sum/n))
+				out = append(out, score.ValueOf("x", "", sum/n))
 			}
 			if t.Flip >= 0 {
-				out = append(out, score.Of("flip", "", t.Flip))
+				out = append(out, score.ValueOf("flip", "", t.Flip))
 			}
 			if t.Secs >= 0 {
-				return append(out, score.Of("secs", "", t.Secs))
+				return append(out, score.ValueOf("secs", "", t.Secs))
 			}
 			return append(out, score.Invalid("secs", "", "not timed"))
 		}}
@@ -306,52 +305,52 @@ func cellMean(list []trial) (float64, bool) {
 }
 
 // toyTables are metrics of every kind that follows from sums.
-func toyTables() []metric.Table {
-	at := func(name string, of metric.Kind) metric.Metric {
-		return metric.Metric{Column: results.Column{Name: name, Title: name}, Of: of}
+func toyTables() []score.Table {
+	at := func(name string, of score.Kind) score.Metric {
+		return score.Metric{Column: results.Column{Name: name, Title: name}, Of: of}
 	}
-	x := metric.Percent("x")
-	quantiles := metric.Quantiles("kept", "secs", .5)
-	return []metric.Table{
-		{Name: "one", Rows: metric.One, Columns: []metric.Metric{
-			at("x", x), at("flipped", metric.Percent("x_flip")), at("x_a", metric.In(metric.Keys{"a"}, x)),
-			at("cue", metric.In(metric.Keys{"", "cue"}, x)),
-			at("difference", metric.Minus(metric.In(metric.Keys{"a"}, x), metric.In(metric.Keys{"b", "cue"}, x))),
-			at("cells", metric.EachCell(x, "none")), at("ratio", metric.Mean("ratio")), at("twins", metric.Mean("twins")),
-			at("low", metric.Fixed("x", "x", false)), at("high", metric.Fixed("x", "x", true)),
-			at("f1", metric.F1(metric.In(metric.Keys{"a"}, x), metric.In(metric.Keys{"b"}, x), "any")),
-			at("median", quantiles[0]), at("coverage", metric.Coverage("x")), at("total", metric.Total("x")),
-			at("spread", metric.Spread(x, "none")),
+	x := score.Percent("x")
+	quantiles := score.Quantiles("kept", "secs", .5)
+	return []score.Table{
+		{Name: "one", Rows: score.OneRow, Columns: []score.Metric{
+			at("x", x), at("flipped", score.Percent("x_flip")), at("x_a", score.In(score.Keys{"a"}, x)),
+			at("cue", score.In(score.Keys{"", "cue"}, x)),
+			at("difference", score.Minus(score.In(score.Keys{"a"}, x), score.In(score.Keys{"b", "cue"}, x))),
+			at("cells", score.EachCell(x, "none")), at("ratio", score.Mean("ratio")), at("twins", score.Mean("twins")),
+			at("low", score.Fixed("x", "x", false)), at("high", score.Fixed("x", "x", true)),
+			at("f1", score.F1(score.In(score.Keys{"a"}, x), score.In(score.Keys{"b"}, x), "any")),
+			at("median", quantiles[0]), at("coverage", score.Coverage("x")), at("total", score.Total("x")),
+			at("spread", score.Spread(x, "none")),
 		}},
-		{Name: "strata", Keys: []string{"arm", "task"}, Rows: metric.ByStratum(0), Columns: []metric.Metric{
-			at("x", x), at("ratio", metric.Mean("ratio")), at("low", metric.Fixed("x", "x", false)), at("cells", metric.EachCell(x, "none"))}},
-		{Name: "judges", Keys: []string{"judge"}, Columns: []metric.Metric{at("x", x)}, Rows: func(all metric.Group) []metric.Row {
-			return []metric.Row{{Group: all.Judge(0), Text: []string{"p"}}, {Group: all.Judge(1), Text: []string{"q"}}}
+		{Name: "strata", Keys: []string{"arm", "task"}, Rows: score.ByStratum(0), Columns: []score.Metric{
+			at("x", x), at("ratio", score.Mean("ratio")), at("low", score.Fixed("x", "x", false)), at("cells", score.EachCell(x, "none"))}},
+		{Name: "judges", Keys: []string{"judge"}, Columns: []score.Metric{at("x", x)}, Rows: func(all score.Group) []score.Row {
+			return []score.Row{{Group: all.Judge(0), Text: []string{"p"}}, {Group: all.Judge(1), Text: []string{"q"}}}
 		}},
-		{Name: "votes", Columns: []metric.Metric{
-			at("p", metric.Direct(func(r metric.Row) *results.Estimate { return r.Data.(metric.Paired).Test() })),
-			at("repeats", metric.Direct(func(r metric.Row) *results.Estimate {
-				return metric.ByRepeat(r.Group, "x").Over("none", stats.SD)
+		{Name: "votes", Columns: []score.Metric{
+			at("p", score.Direct(func(r score.Row) *results.Estimate { return r.Data.(score.Paired).Test() })),
+			at("repeats", score.Direct(func(r score.Row) *results.Estimate {
+				return score.ByRepeat(r.Group, "x").Over("none", stats.SD)
 			}))},
-			Rows: func(all metric.Group) []metric.Row {
-				return []metric.Row{{Group: all, Data: metric.PairedBy(all.In(metric.Keys{"a"}), all.In(metric.Keys{"b"}), "x")}}
+			Rows: func(all score.Group) []score.Row {
+				return []score.Row{{Group: all, Data: score.PairedBy(all.In(score.Keys{"a"}), all.In(score.Keys{"b"}), "x")}}
 			}},
 	}
 }
 
-func toyDesign() metric.Design {
-	return metric.Design{Rules: toyRules(), Cells: []string{"arm", "condition"},
-		Cell: func(t *score.Scored) (metric.Keys, error) {
-			return metric.Keys{t.Row.Key.Arm, t.Row.Key.Condition}, nil
+func toyDesign() score.Design {
+	return score.Design{Rules: toyRules(), Cells: []string{"arm", "condition"},
+		Cell: func(t *score.Scored) (score.Keys, error) {
+			return score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}, nil
 		},
-		Strata:     []metric.Stratum{{Name: "task"}},
-		Item:       func(it results.Item) (metric.Item, error) { return metric.Item{Strata: []string{it.Task}}, nil },
-		Replicates: func(*metric.Model) int { return replicates },
-		Leaves: []metric.Leaf{
+		Strata:     []score.Stratum{{Name: "task"}},
+		Item:       func(it results.Item) (score.Item, error) { return score.Item{Strata: []string{it.Task}}, nil },
+		Replicates: func(*score.Model) int { return replicates },
+		Leaves: []score.Leaf{
 			{Score: "x", Fixed: true, Repeats: true, Why: "nothing"},
-			{Name: "x_flip", Score: "x", Where: []metric.Is{{Score: "flip", Number: 1}}},
-			{Name: "ratio", Score: "x", Over: &metric.Term{Score: "secs"}},
-			{Name: "twins", Score: "secs", Over: &metric.Term{Score: "secs", Arm: "b"}},
+			{Name: "x_flip", Score: "x", Where: []score.Is{{Score: "flip", Number: 1}}},
+			{Name: "ratio", Score: "x", Over: &score.Term{Score: "secs"}},
+			{Name: "twins", Score: "secs", Over: &score.Term{Score: "secs", Arm: "b"}},
 			{Name: "kept", Score: "secs", Keep: true},
 			{Score: "secs"},
 			{Name: "any", Any: []string{"x", "flip"}},
@@ -364,7 +363,7 @@ func toyDesign() metric.Design {
 func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 	for round := range 25 {
 		st, all := made(t, rand.New(rand.NewPCG(uint64(round), 1)))
-		run, err := metric.Compute(t.Context(), st, toyDesign(), toyJudges(), seed)
+		run, err := score.Compute(t.Context(), st, toyDesign(), toyJudges(), seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +380,7 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 		// it is where it is not.
 		check := func(table, column string, texts []string, f plain, c *counts, of func(trial) bool, ends func() (stats.Share, *stats.Share)) {
 			t.Helper()
-			e := metric.Find(run.Table(table), column, append([]string{"m"}, texts...)...)
+			e := score.Find(run.Table(table), column, append([]string{"m"}, texts...)...)
 			if e == nil {
 				t.Fatalf("round %d: no %s %s %v", round, table, column, texts)
 			}
@@ -568,11 +567,11 @@ func shown(v ...*float64) string {
 }
 
 // checkDirect compares what does not follow from sums.
-func checkDirect(t *testing.T, round int, run *metric.Run, all []trial, c counts) {
+func checkDirect(t *testing.T, round int, run *score.Run, all []trial, c counts) {
 	t.Helper()
 	is := func(table, column string, want float64, ok bool, n int) {
 		t.Helper()
-		e := metric.Find(run.Table(table), column, "m")
+		e := score.Find(run.Table(table), column, "m")
 		if (e.Value != nil) != ok || ok && math.Abs(*e.Value-want) > 1e-9 || e.N != n {
 			t.Errorf("round %d: %s is %s of %d, want %v (%v) of %d", round, column, shown(e.Value), e.N, want, ok, n)
 		}
@@ -617,7 +616,7 @@ func checkDirect(t *testing.T, round int, run *metric.Run, all []trial, c counts
 	}
 	sd, ok = stats.SD(repeats)
 	is("votes", "repeats", sd, ok, len(repeats))
-	if e := metric.Find(run.Table("votes"), "repeats", "m"); e.Undefined != without {
+	if e := score.Find(run.Table("votes"), "repeats", "m"); e.Undefined != without {
 		t.Errorf("round %d: %d repeats without a value, want %d", round, e.Undefined, without)
 	}
 	// p: flipped signs of images, of the items' own means in a less those in b.
@@ -655,7 +654,7 @@ func checkDirect(t *testing.T, round int, run *metric.Run, all []trial, c counts
 		d = append(d, less[image])
 	}
 	is("votes", "p", stats.SignFlips(d), scored > 0, scored)
-	if e := metric.Find(run.Table("votes"), "p", "m"); e.Invalid != unscored || scored > 0 && e.Clusters != len(d) {
+	if e := score.Find(run.Table("votes"), "p", "m"); e.Invalid != unscored || scored > 0 && e.Clusters != len(d) {
 		t.Errorf("round %d: %d without a score and %d images, want %d and %d", round, e.Invalid, e.Clusters, unscored, len(d))
 	}
 }

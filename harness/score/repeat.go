@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"assay/results"
@@ -8,7 +8,7 @@ import (
 // Then is a function of another metric, computed anew in every replicate; false:
 // it does not exist.
 func Then(f Sum, of func(float64) (float64, bool)) Sum {
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		v := f(g)
 		before := v.Of
 		v.Of = func(sums []float64) (float64, bool) {

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"assay/results"
@@ -9,10 +9,10 @@ import (
 type Fraction struct{ Num, Den int }
 
 // Fraction adds one.
-func (s *Sample) Fraction() Fraction { return Fraction{s.Column(), s.Column()} }
+func (s *PairSample) Fraction() Fraction { return Fraction{s.Column(), s.Column()} }
 
 // Share is a fraction of scores in 0 to 1, in per cent, with Wilson's interval over clusters.
-func (s *Sample) Share(f Fraction) *results.Estimate {
+func (s *PairSample) Share(f Fraction) *results.Estimate {
 	e := s.Sums(f.Percent)
 	s.by(e, Share(func(c clusters) (stats.Share, bool) {
 		sums, answers := c.zeros(), c.zeros()

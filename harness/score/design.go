@@ -1,16 +1,17 @@
-// Package metric computes what a study declares of its sample scores, all of it in
+// Metric computes what a study declares of its sample scores, all of it in
 // one place and from one resampling of items.
 //
 //  1. A Design says which cells and strata trials fall in, which scores are added up
 //     there (Leaf), and which metrics stand in which table (design.go, table.go).
 //  2. Compute reads what trials scored once, model by model (bymodel.go), into columns
-//     of a Sample: a number for each item (sample.go).
+//     of a PairSample: a number for each item (sample.go).
 //  3. Rows of a table are Groups of cells; a Kind makes an estimate of each (group.go,
 //     kinds.go; arithmetic.go for the formulas). A Sum follows from sums of columns and
 //     can be nested and taken by stratum (strata.go); a Direct is anything else.
 //  4. Run draws items again and again for all estimates together and fills them
-//     (package draws, quantile.go).
-package metric
+//     (package score, quantile.go).
+
+package score
 
 import (
 	"cmp"
@@ -19,8 +20,6 @@ import (
 	"maps"
 	"slices"
 
-	"assay/harness/metric/draws"
-	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
 )
@@ -42,9 +41,9 @@ func (k Keys) has(in Keys) bool {
 // Design is what a study declares: how its trials are sorted into cells and strata,
 // what is added up of them, and the tables of it.
 type Design struct {
-	Rules score.Rules
+	Rules Rules
 	Cells []string // names of the keys beside the model, as "arm"
-	Cell  func(t *score.Scored) (Keys, error)
+	Cell  func(t *Scored) (Keys, error)
 	// Order of cells in tables.
 	Order  func(a, b Keys) int
 	Strata []Stratum
@@ -75,8 +74,8 @@ type Item struct {
 
 // Extra collects what no leaf says.
 type Extra interface {
-	Add(item int, t *score.Scored) // in Key order
-	Score(s *Sample)               // before Run
+	Add(item int, t *Scored) // in Key order
+	Score(s *PairSample)     // before Run
 }
 
 // Leaf is a sum over the trials of a cell, of each judge by itself where the score
@@ -143,12 +142,12 @@ type Run struct {
 	Judges map[string][]string // by rubric
 	Models []*Model
 
-	layout *score.Layout
+	layout *Layout
 	leaves []leaf
 	named  map[string]int // leaves
 	strata [][]string     // names, by Design.Strata
 	items  map[string]known
-	pool   *draws.Pool
+	pool   *Pool
 }
 
 type known struct {
@@ -159,7 +158,7 @@ type known struct {
 // Model is one model's numbers.
 type Model struct {
 	Name   string
-	Sample *Sample
+	Sample *PairSample
 	Extra  Extra
 	// Replicates that intervals rest on; 0 before they are computed.
 	Replicates int
@@ -206,15 +205,15 @@ const mostDraws = 24 << 20
 // tables. It keeps numbers only. The same seed for every model: the same items are
 // drawn for all of them.
 func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
-	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: draws.NewPool(mostDraws)}
+	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: NewPool(mostDraws)}
 	for _, l := range d.Leaves {
 		r.declare(l)
 	}
 	if err := r.readItems(ctx, st); err != nil {
 		return nil, err
 	}
-	walk := func(visit func([]score.Scored) error) error {
-		return score.Walk(ctx, st, d.Rules, judges, func(of []score.Scored) error { // of one model
+	walk := func(visit func([]Scored) error) error {
+		return Walk(ctx, st, d.Rules, judges, func(of []Scored) error { // of one model
 			if len(of) > 0 && !st.Shows(of[0].Row.Key.Model) {
 				return nil
 			}
@@ -222,7 +221,7 @@ func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][
 		})
 	}
 	var err error
-	r.Models, err = score.EachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
+	r.Models, err = EachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
 	r.pool = nil
 	return r, err
 }
@@ -274,7 +273,7 @@ func (r *Run) readItems(ctx context.Context, st *store.Store) error {
 	for k := range found {
 		found[k] = map[string]int32{}
 	}
-	clusters, err := score.Clusters(ctx, st, r.Design.Rules.Study)
+	clusters, err := Clusters(ctx, st, r.Design.Rules.Study)
 	if err != nil {
 		return err
 	}
@@ -317,7 +316,7 @@ func (r *Run) readItems(ctx context.Context, st *store.Store) error {
 }
 
 func (r *Run) model(name string) *Model {
-	m := &Model{Name: name, Sample: &Sample{room: len(r.items), pool: r.pool}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
+	m := &Model{Name: name, Sample: &PairSample{room: len(r.items), pool: r.pool}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
 	if r.Design.Extra != nil {
 		m.Extra = r.Design.Extra(name)
 	}
@@ -337,10 +336,10 @@ func (m *Model) cell(keys Keys) *Cell {
 }
 
 // add takes in all trials of one item.
-func (m *Model) add(trials []score.Scored) error {
+func (m *Model) add(trials []Scored) error {
 	it, ok := m.run.items[trials[0].Row.Key.Item]
 	if !ok {
-		return score.NoItem(trials[0].Row.Key)
+		return NoItem(trials[0].Row.Key)
 	}
 	at := m.Sample.Item() // items without trials are none of the sample
 	m.ids = append(m.ids, trials[0].Row.Key.Item)
@@ -372,7 +371,7 @@ func (m *Model) add(trials []score.Scored) error {
 }
 
 // twin is the trial that a term is of; false: there is none.
-func twin(x *Term, t *score.Scored, trials []score.Scored) (*score.Scored, bool) {
+func twin(x *Term, t *Scored, trials []Scored) (*Scored, bool) {
 	if x.Arm == "" && x.Condition == "" {
 		return t, true
 	}
@@ -390,7 +389,7 @@ func twin(x *Term, t *score.Scored, trials []score.Scored) (*score.Scored, bool)
 }
 
 // state is what a trial has of a leaf.
-func (x *leaf) state(t, other *score.Scored) (given, defined, known bool) {
+func (x *leaf) state(t, other *Scored) (given, defined, known bool) {
 	if x.Any != nil {
 		for _, p := range x.any {
 			g, d, _ := t.State(p)
@@ -413,14 +412,14 @@ func (x *leaf) state(t, other *score.Scored) (given, defined, known bool) {
 }
 
 // take adds a trial to a leaf of its cell.
-func (m *Model) take(c *Cell, l, at int, it known, t *score.Scored, trials []score.Scored) {
+func (m *Model) take(c *Cell, l, at int, it known, t *Scored, trials []Scored) {
 	x := &m.run.leaves[l]
 	for _, w := range x.where {
 		if v, ok := t.Number(w.at); !ok || v != w.number {
 			return
 		}
 	}
-	var other *score.Scored
+	var other *Scored
 	if x.Over != nil {
 		var ok bool
 		if other, ok = twin(x.Over, t, trials); !ok {

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 // stratified is a metric over the items of one stratum.
 type stratified struct {
 	kind, stratum int
-	value         Value
+	value         GroupValue
 	est           *results.Estimate // filled when the sample has run
 }
 
@@ -36,7 +36,7 @@ func (m *Model) stratify() {
 
 // within adds values over the sums of strata; of is each item's, -1 where it is in
 // none. A stratum has columns of its own: those of all items, 0 outside of it.
-func (s *Sample) within(of []int32, strata int, values []stratified) []*results.Estimate {
+func (s *PairSample) within(of []int32, strata int, values []stratified) []*results.Estimate {
 	sums := make([]float64, len(s.columns))
 	split := map[int][]int{} // by column: those of the strata
 	need := func(c int) {
@@ -76,7 +76,7 @@ func (s *Sample) within(of []int32, strata int, values []stratified) []*results.
 }
 
 // into adds a column to one number for each item.
-func (s *Sample) into(sum []float64, column int) {
+func (s *PairSample) into(sum []float64, column int) {
 	for i, v := range s.columns[column][:s.n] {
 		sum[i] += v
 	}

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/score"
 	"assay/results"
 )
 
@@ -19,7 +18,7 @@ func TestPairsByHand(t *testing.T) {
 		"c": "111100000011",
 	}
 	for _, better := range []results.Better{results.Higher, results.Lower} {
-		r := &Run{Design: Design{Rules: score.Rules{Study: "toy"}, Pairs: []Compared{{Column: "x", Leaf: "x"}},
+		r := &Run{Design: Design{Rules: Rules{Study: "toy"}, Pairs: []Compared{{Column: "x", Leaf: "x"}},
 			Tables: []Table{{Columns: []Metric{{Column: results.Column{Name: "x", Better: better}}}}}}, items: map[string]known{}}
 		cells := map[string]*results.Estimate{}
 		for _, name := range []string{"a", "b", "c"} {
@@ -71,7 +70,7 @@ func TestPairsByHand(t *testing.T) {
 func TestBestNeedsHolm(t *testing.T) {
 	for _, others := range []int{1, 2} {
 		for _, better := range []results.Better{results.Higher, results.Lower} {
-			r := &Run{Design: Design{Rules: score.Rules{Study: "toy"}, Pairs: []Compared{{Column: "x", Leaf: "x"}},
+			r := &Run{Design: Design{Rules: Rules{Study: "toy"}, Pairs: []Compared{{Column: "x", Leaf: "x"}},
 				Tables: []Table{{Columns: []Metric{{Column: results.Column{Name: "x", Better: better}}}}}}, items: map[string]known{}}
 			var cells []*results.Estimate
 			for m := range 1 + others {

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"cmp"
@@ -163,7 +163,7 @@ func (b ByJudge) add(sums, hits, known []float64) (_, _ []float64) {
 }
 
 // Now is a value over all items, once the group's estimates are there (After).
-func (g Group) Now(v Value) (float64, bool) { return v.Of(g.Sample.totals) }
+func (g Group) Now(v GroupValue) (float64, bool) { return v.Of(g.Sample.totals) }
 
 // Fractions are the columns of a leaf.
 func (g Group) Fractions(name string) ByJudge {
@@ -221,8 +221,8 @@ type Kind interface {
 	Of(r Row) *results.Estimate
 }
 
-// Value is a number that follows from sums of columns.
-type Value struct {
+// GroupValue is a number that follows from sums of columns.
+type GroupValue struct {
 	Of    func(sums []float64) (float64, bool)
 	Share Share      // nil: it is no mean of scores in 0 to 1
 	Ends  Ends       // nil: its interval is that of replicates
@@ -262,7 +262,7 @@ func (f Share) less(g Share, scale float64) Ends {
 }
 
 // columns are those that a value looks at, without those that are there twice.
-func (v Value) columns() []int {
+func (v GroupValue) columns() []int {
 	var out []int
 	for _, f := range v.Uses {
 		out = append(out, f.Num, f.Den)
@@ -273,7 +273,7 @@ func (v Value) columns() []int {
 
 // Sum is a kind that follows from sums: it can be compared, averaged over cells and
 // taken by stratum.
-type Sum func(g Group) Value
+type Sum func(g Group) GroupValue
 
 // Of is the metric over a row's group.
 func (f Sum) Of(r Row) *results.Estimate {

@@ -1,9 +1,8 @@
-package metric
+package score
 
 import (
 	"math"
 
-	"assay/harness/metric/draws"
 	"assay/results"
 )
 
@@ -19,14 +18,14 @@ type Observation struct {
 // 6, whose rank is right on average for the population that the observations come
 // from: with type 7, the interval of a 95th percentile lies too low. The median
 // is the same in both.
-func (s *Sample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
+func (s *PairSample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
 	o := ordered{values: make([]float64, len(obs)), items: make([]int32, len(obs))}
 	all := s.Column()
 	for i, x := range obs {
 		o.values[i], o.items[i] = x.Value, int32(x.Item)
 		s.Add(all, x.Item, 1)
 	}
-	draws.Order(o.values, o.items)
+	Order(o.values, o.items)
 	// In a replicate, a quantile lies near that of the observations themselves. How
 	// many are drawn of those below is a column's sum, and from there it is not far.
 	from, below := make([]int, len(q)), make([]int, len(q))

@@ -1,4 +1,4 @@
-package draws
+package score
 
 import "golang.org/x/sys/cpu"
 

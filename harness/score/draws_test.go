@@ -1,4 +1,4 @@
-package draws
+package score
 
 import (
 	"cmp"
@@ -128,7 +128,7 @@ func TestLanes(t *testing.T) {
 			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
 		}
 	}
-	d := Of(nil, 1, 1)
+	d := NewDraws(nil, 1, 1)
 	for n := range l {
 		for i, fast := range []bool{false, counts(), counts()} {
 			half := i == 2
@@ -165,7 +165,7 @@ func TestDrawsAreThoseOfIndex(t *testing.T) {
 		column[i] = math.Sqrt(float64(i))
 	}
 	pool := NewPool(5 * together * wordsOf(n) * 3 * 8 / 2) // more than two stretches, less than three
-	for i, d := range []*Draws{Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
+	for i, d := range []*Draws{NewDraws([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
 		rng := stats.SplitMix64(7 + i/4)
 		for r := range most {
 			d.Next()
@@ -225,7 +225,7 @@ func TestFewItems(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		column := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, 1, 0.1})), n, n).Draw(t, "column")
 		missing := rapid.IntRange(0, n).Draw(t, "missing") // where the first item is drawn so often, there is no value
-		d, r := Of([][]float64{column}, n, seed), Repeat(n, b, seed)
+		d, r := NewDraws([][]float64{column}, n, seed), Repeat(n, b, seed)
 		value := func(times []uint8, sum float64) float64 {
 			if int(times[0]) == missing {
 				return math.NaN()

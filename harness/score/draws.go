@@ -1,6 +1,7 @@
-// Package draws sums columns of numbers over draws of items: what a bootstrap of many
+// Draws sums columns of numbers over draws of items: what a bootstrap of many
 // scores needs of every replicate.
-package draws
+
+package score
 
 import (
 	"math"
@@ -27,7 +28,7 @@ type Draws struct {
 	now     int                 // the latest replicate, from 0; -1: none
 	numbers [256]float64        // 0 to 255
 
-	whole []whole
+	whole []drawsWhole
 	real  []abreast
 	kept  [together][]uint8 // how often those were drawn that an abreast keeps
 	of    []int             // of each column: its place in the sums of a draw
@@ -43,8 +44,8 @@ type abreast struct {
 // together is how many replicates are drawn at a time, a multiple of four.
 const together = 8
 
-// whole is a column of whole numbers, or of as many parts of one.
-type whole struct {
+// drawsWhole is a column of whole numbers, or of as many parts of one.
+type drawsWhole struct {
 	parts float64 // of 1: a power of two
 	least int64
 	bits  [][]uint64 // of each number's parts less the least, the lowest first
@@ -56,8 +57,10 @@ const block = 8
 // wordsOf is the words for n items, in whole blocks.
 func wordsOf(n int) int { return (n + 64*block - 1) / (64 * block) * block }
 
-// Of begins the draws of n items with these columns, a number for each item.
-func Of(columns [][]float64, n int, seed uint64) *Draws { return begin(columns, n, seed, counts()) }
+// NewDraws begins the draws of n items with these columns, a number for each item.
+func NewDraws(columns [][]float64, n int, seed uint64) *Draws {
+	return begin(columns, n, seed, counts())
+}
 
 func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
 	d := &Draws{n: n, fast: fast, seed: seed, now: -1}
@@ -137,7 +140,7 @@ func abreastOf(columns [][]float64, n int, fast bool) abreast {
 
 // wholeOf is a column of whole numbers, or parts of one, that lie near each other; false:
 // it is not, or it is added up faster than counted.
-func wholeOf(column []float64, fast bool) (whole, bool) {
+func wholeOf(column []float64, fast bool) (drawsWhole, bool) {
 	least, highest := math.Inf(1), math.Inf(-1)
 	for _, v := range column {
 		least, highest = min(least, v), max(highest, v)
@@ -149,12 +152,12 @@ func wholeOf(column []float64, fast bool) (whole, bool) {
 	for parts := 1.; parts <= mostParts; parts *= 2 {
 		// All sums on the way are whole numbers of parts that a float64 holds.
 		if max(-least, highest)*parts*float64(len(column)) > 1<<53 || bits.Len64(uint64((highest-least)*parts)) > mostBits {
-			return whole{}, false
+			return drawsWhole{}, false
 		}
 		if slices.ContainsFunc(column, func(v float64) bool { return v*parts != math.Trunc(v*parts) }) {
 			continue
 		}
-		w := whole{parts: parts, least: int64(least * parts)}
+		w := drawsWhole{parts: parts, least: int64(least * parts)}
 		for range bits.Len64(uint64(int64(highest*parts) - w.least)) {
 			w.bits = append(w.bits, make([]uint64, wordsOf(len(column))))
 		}
@@ -166,7 +169,7 @@ func wholeOf(column []float64, fast bool) (whole, bool) {
 		}
 		return w, true
 	}
-	return whole{}, false
+	return drawsWhole{}, false
 }
 
 // Next draws the next replicate.
@@ -249,7 +252,7 @@ func (d *Draws) Sum(sums []float64) {
 }
 
 // count is the sum of a column of n items, in parts, in four replicates.
-func (w *whole) count(drawn *[4]drawn, n int, fast bool) (total [4]int64) {
+func (w *drawsWhole) count(drawn *[4]drawn, n int, fast bool) (total [4]int64) {
 	for i := range total {
 		total[i] = w.least * int64(n)
 	}

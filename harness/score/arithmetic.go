@@ -1,4 +1,4 @@
-package metric
+package score
 
 // This file is the arithmetic of metrics.md sections 1 and 2 and nothing else: its
 // functions take numbers and give a number, or false where it does not exist.

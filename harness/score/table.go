@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"slices"
@@ -24,8 +24,8 @@ type Table struct {
 	Notes       []string
 }
 
-// One is a single row: all cells.
-func One(all Group) []Row { return []Row{{Group: all}} }
+// OneRow is a single row: all cells.
+func OneRow(all Group) []Row { return []Row{{Group: all}} }
 
 // ByKey is a row for each value of the first key, as the arm.
 func ByKey(all Group) []Row {

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 // BenchmarkReplicate is one draw of a model's scores in a store of a million trials:
 // 6,666 items with counts, times and energies, and quantiles of 36,000 answers.
 //
-//	go test -run '^$' -bench Replicate ./harness/metric
+//	go test -run '^$' -bench Replicate ./harness/score
 func BenchmarkReplicate(b *testing.B) {
 	const items, replicates = 6666, 200
 	for _, kind := range []struct {
@@ -21,7 +21,7 @@ func BenchmarkReplicate(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				rng := stats.SplitMix64(1)
-				s := &Sample{}
+				s := &PairSample{}
 				for range items {
 					s.Item()
 				}

@@ -1,4 +1,4 @@
-package metric
+package score
 
 import (
 	"assay/results"
@@ -8,7 +8,7 @@ import (
 // Rest is what a share in per cent leaves of 100.
 func Rest(f Sum) Sum {
 	less := Then(f, func(x float64) (float64, bool) { return 100 - x, true })
-	return func(g Group) Value {
+	return func(g Group) GroupValue {
 		v := less(g)
 		v.Share = nil // of the other part
 		if ends := v.Ends; ends != nil {

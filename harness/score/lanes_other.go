@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package draws
+package score
 
 // counts says whether the processor counts bits by instructions of its own.
 func counts() bool { return false }
