@@ -16,8 +16,8 @@ import (
 	"assay/backends"
 	"assay/harness/agree/rated"
 	"assay/harness/dataset"
+	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
@@ -42,7 +42,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 	must(err)
 	defer func() { must(st.Close()) }()
-	proto, err := studies.New("cot", nil, study.Choice{})
+	proto, err := experiment.New("cot", nil, study.Choice{})
 	must(err)
 	must(st.PutManifest(ctx, results.Manifest{Name: "simulated", Seed: seed, Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"j"}}}}))
 	rng := stats.SplitMix64(seed)

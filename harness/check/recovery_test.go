@@ -24,7 +24,6 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/servers"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
@@ -141,7 +140,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 			return nil, fmt.Errorf("recovery: %d judgments are %s", n, status)
 		}
 	}
-	all := studies.All()
+	all := experiment.All()
 	s, err := all[slices.IndexFunc(all, func(d study.Definition) bool { return d.Name == diagnosis })].New(nil, study.Choice{})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/page"
-	"assay/harness/studies"
 	"assay/results"
 	"assay/results/store"
 )
@@ -69,7 +68,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style res
 		}
 	}
 	secs, meta, damage, err := page.Contents(ctx, st, false)
-	if errors.Is(err, studies.ErrUnknown) {
+	if errors.Is(err, experiment.ErrUnknown) {
 		return command.Usage("%w", err)
 	}
 	if err := cmp.Or(err, damage); err != nil {

@@ -113,7 +113,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{"backends/hosted", "github.com/tmc/langchaingo/llms", false},
 		{"backends/openai", "github.com/tmc/langchaingo/llms", true},
 		{"harness/study/cot", "assay/harness/study/faithfulness", true},
-		{"harness/studies", "assay/harness/study/faithfulness", false},
+		{"harness/experiment", "assay/harness/study/faithfulness", false},
 		{"harness/cli", "assay/backends/backendtest/tinymodel", true},
 	} {
 		if got := forbidden(c.pkg, []string{c.imp}); (len(got) > 0) != c.wrong {

@@ -15,13 +15,12 @@ import (
 	"assay/harness/dataset/table"
 	"assay/harness/draft"
 	"assay/harness/experiment"
-	"assay/harness/studies"
 	"assay/results/text"
 )
 
 func (s streams) initCommand() *cli.Command {
 	var names, own []string
-	for _, st := range studies.All() {
+	for _, st := range experiment.All() {
 		names = append(names, st.Name)
 		if st.Own {
 			own = append(own, st.Name)
@@ -81,7 +80,7 @@ func (s streams) init(c *cli.Context) error {
 	}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
-		for _, st := range studies.All() {
+		for _, st := range experiment.All() {
 			if st.Own && !c.IsSet("study") {
 				w.Study = st.Name
 			}

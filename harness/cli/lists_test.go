@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"assay/backends/kinds"
-	"assay/harness/studies"
+	"assay/harness/experiment"
 	"assay/perturb"
 )
 
@@ -65,7 +65,7 @@ func TestListedOpsAreTheTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, errs)
 	}
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		for _, c := range d.Conditions {
 			if n := len(listed.Conditions); n == 0 || listed.Conditions[0].Condition != c.Name || listed.Conditions[0].Study != d.Name || listed.Conditions[0].Does == "" {
 				t.Fatalf("%s of %s is missing, out of order or without words", c.Name, d.Name)

@@ -12,7 +12,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
-	"assay/harness/studies"
+	"assay/harness/experiment"
 	"assay/harness/study"
 )
 
@@ -26,7 +26,7 @@ func (s streams) promptsCommand() *cli.Command {
 				if err := command.NoArguments(c); err != nil {
 					return err
 				}
-				all, err := studies.Prompts()
+				all, err := experiment.Prompts()
 				if err != nil {
 					return err
 				}
@@ -56,11 +56,11 @@ func (s streams) promptsCommand() *cli.Command {
 }
 
 // onePrompt finds a prompt by NAME or STUDY/NAME.
-func onePrompt(name string, args []string) (studies.Prompt, error) {
+func onePrompt(name string, args []string) (experiment.Prompt, error) {
 	if len(args) != 1 {
-		return studies.Prompt{}, command.Usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
+		return experiment.Prompt{}, command.Usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
 	}
-	p, err := studies.PromptOf(args[0])
+	p, err := experiment.PromptOf(args[0])
 	if err != nil {
 		err = command.Usage("prompts %s: %w; see assay prompts list", name, err)
 	}
@@ -76,7 +76,7 @@ func (s streams) checkPrompt(file, as string) error {
 	if err != nil {
 		return command.Environment(err)
 	}
-	if _, err := studies.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
+	if _, err := experiment.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
 		return command.Usage("%s: %w", file, err)
 	}
 	_, err = io.WriteString(s.Out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))

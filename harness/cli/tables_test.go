@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/studies"
+	"assay/harness/experiment"
 )
 
 // everything is an experiment with all studies, whose report has all tables and figures.
@@ -60,7 +60,7 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		if !strings.Contains(everything, "\n  "+d.Name+": {") {
 			t.Errorf("study %s is not run here, so that its tables could be missing from docs/tables.md", d.Name)
 		}

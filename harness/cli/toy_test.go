@@ -33,7 +33,7 @@ func toyFiles(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := filepath.Join(root, "harness", "studies", "studies.go")
+	list := filepath.Join(root, "harness", "experiment", "studies.go")
 	text, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
-	"assay/harness/studies"
+	"assay/harness/experiment"
 	"assay/harness/study"
 )
 
@@ -105,7 +105,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 		Sweeps  []levels
 		Rubrics []string
 	}{Wanted: w}
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		if d.Name == w.Study {
 			of.Of = d
 		}

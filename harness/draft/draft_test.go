@@ -11,7 +11,7 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/studies"
+	"assay/harness/experiment"
 )
 
 // folder is a disk on which every path but a store's is a folder.
@@ -45,7 +45,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 			}
 		}
 		w := Wanted{Name: nameOf(hostile.Draw(t, "out") + rapid.SampledFrom([]string{"", ".yaml", "true.yaml", "1e5.yml"}).Draw(t, "ending")), Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
-		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), config.Known{Studies: studies.All()}, folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), config.Known{Studies: experiment.All()}, folder{})
 		if len(errs) > 0 {
 			return
 		}
@@ -101,7 +101,7 @@ func TestNameOf(t *testing.T) {
 		}
 		w := Wanted{Name: name, Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: "data"}
 		yes := true
-		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), config.Known{Studies: studies.All()}, folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), config.Known{Studies: experiment.All()}, folder{})
 		if len(errs) > 0 || cfg.Name != name || cfg.Store != ".assay/"+name+".sqlite" {
 			t.Errorf("%q: %v, %+v", out, errs, cfg)
 		}

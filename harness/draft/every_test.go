@@ -18,7 +18,6 @@ import (
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
-	"assay/harness/studies"
 )
 
 // TestEveryDraftCanBePlanned: for every study, format and kind of server what is written can be
@@ -73,7 +72,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 		if protocol == "vllm" {
 			servers = append(servers, "openai")
 		}
-		for _, st := range studies.All() {
+		for _, st := range experiment.All() {
 			for data, path := range paths {
 				for _, kind := range servers {
 					if testing.Short() && kind == "" {

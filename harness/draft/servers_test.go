@@ -14,7 +14,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/table"
-	"assay/harness/studies"
+	"assay/harness/experiment"
 )
 
 // create writes a bench.yaml for the server at a URL, whose kind is not said.
@@ -30,7 +30,7 @@ func create(t *testing.T, url string, models ...string) (Made, string, error) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")
-	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: studies.All()}, table.Library{})
+	made, err := Wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: experiment.All()}, table.Library{})
 	text, _ := os.ReadFile(out)
 	return made, string(text), err
 }

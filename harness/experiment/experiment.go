@@ -1,12 +1,15 @@
-// Package experiment is an experiment ready to run: bench.yaml with its studies, its
-// data sets and what follows from them.
+// Package experiment is an experiment ready to run: bench.yaml with its studies,
+// its data sets and what follows from them.
 //
-//  1. experiment.go reads in what bench.yaml names, and plans.
-//  2. manifest.go describes it, and sees what would mix results.
-//  3. store.go opens its store.
-//  4. preview.go says what a run would do, and take;
-//  5. requests.go and show.go make the requests of a trial without sending them.
-//  6. task.go finds what judges are to be asked of the stored answers.
+//  1. studies.go is the list of the studies. Everything that plans, runs, judges, scores,
+//     reports, drafts or previews one finds it here; nothing else tells studies apart. To
+//     add one: its package, and an entry in All.
+//  2. experiment.go reads in what bench.yaml names, and plans.
+//  3. manifest.go describes it, and sees what would mix results.
+//  4. store.go opens its store.
+//  5. preview.go says what a run would do, and take;
+//  6. requests.go and show.go make the requests of a trial without sending them.
+//  7. task.go finds what judges are to be asked of the stored answers.
 package experiment
 
 import (
@@ -24,7 +27,6 @@ import (
 	"assay/harness/plan"
 	"assay/harness/render"
 	"assay/harness/run"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -52,7 +54,7 @@ type Bench struct {
 // Known are the studies, phantoms and tables of regions that this version has.
 func Known() config.Known {
 	return config.Known{
-		Studies:   studies.All(),
+		Studies:   All(),
 		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),
 	}
@@ -66,7 +68,7 @@ type Assembler func(*config.Config) (*Bench, error)
 func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
 	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
 	for _, s := range cfg.Studies {
-		st, err := studies.New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
+		st, err := New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results/store"
 )
@@ -23,8 +22,8 @@ func Asked(ctx context.Context, st *store.Store) ([]score.Asked, error) {
 	}
 	var out []score.Asked
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := studies.New(name, nil, study.Choice{})
-		if errors.Is(err, studies.ErrUnknown) || err == nil && proto.Scores.Score == nil {
+		proto, err := New(name, nil, study.Choice{})
+		if errors.Is(err, ErrUnknown) || err == nil && proto.Scores.Score == nil {
 			continue // of a study that is not known, the report says so
 		}
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
@@ -148,7 +148,7 @@ func pairs(trials []results.Trial, nth int) [][2]results.Trial {
 
 // Rubrics are those of a study of this version.
 func Rubrics(name string) ([]judge.Rubric, error) {
-	st, err := studies.New(name, nil, study.Choice{})
+	st, err := experiment.New(name, nil, study.Choice{})
 	return st.Rubrics, err
 }
 

@@ -17,8 +17,8 @@ import (
 
 	"assay/backends/kinds"
 	"assay/harness/agree"
+	"assay/harness/experiment"
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
@@ -28,7 +28,7 @@ import (
 // Contents computes every study's sections, and the machine's, of what can be read, and
 // what is said of the run. damage is why something cannot be read: a section stands in
 // the place of each study that is damaged. A study that this version lacks is
-// studies.ErrUnknown. Models that are not in the run's bench.yaml are left out, unless all
+// experiment.ErrUnknown. Models that are not in the run's bench.yaml are left out, unless all
 // are asked for.
 func Contents(ctx context.Context, st *store.Store, all bool) (secs []results.Section, meta report.Meta, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
@@ -98,7 +98,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 	sessions, unread := st.Sessions(ctx)
 	several := study.Several(sessions)
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := studies.New(name, nil, study.Choice{})
+		proto, err := experiment.New(name, nil, study.Choice{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/studies"
+	"assay/harness/experiment"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results/text"
@@ -36,7 +36,7 @@ const (
 
 // changing is the study whose conditions are shown: the first that changes pictures.
 func changing() study.Definition {
-	all := studies.All()
+	all := experiment.All()
 	draws := func(c perturb.Condition) bool { return len(c.Ops) > 0 }
 	return all[slices.IndexFunc(all, func(d study.Definition) bool { return slices.ContainsFunc(d.Conditions, draws) })]
 }
@@ -94,7 +94,7 @@ type Named struct {
 // Everything lists all studies' conditions and all changes of pixels.
 func Everything() Perturbations {
 	all := Perturbations{Ops: perturb.Ops()}
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		for _, c := range d.Conditions {
 			n := Named{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
 			for _, op := range c.Ops {

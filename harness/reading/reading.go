@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/rating"
@@ -56,7 +56,7 @@ func Of(ctx context.Context, st *store.Store, w Wanted) (*Set, error) {
 	if !ok || !found {
 		return nil, &RefusedError{"no answers were drawn for people to rate: assay rate sample draws them"}
 	}
-	p, err := studies.New(draw.Study, nil, study.Choice{})
+	p, err := experiment.New(draw.Study, nil, study.Choice{})
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/rating"
@@ -16,7 +16,7 @@ import (
 
 func rubricOf(t *testing.T, of, name string) (judge.Rubric, map[string]study.Ask) {
 	t.Helper()
-	st, err := studies.New(of, nil, study.Choice{})
+	st, err := experiment.New(of, nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,9 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
+	"assay/harness/experiment"
 	"assay/harness/preview"
 	"assay/harness/render"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
 )
@@ -108,7 +108,7 @@ func Perturbations() ([]File, error) {
 	page.Base = add("baseline", base)
 	page.Families = families()
 	// assay perturb draws the conditions of the first; those of the others need several images.
-	changing := slices.DeleteFunc(studies.All(), func(d study.Definition) bool { return !changesPictures(d.Conditions) })
+	changing := slices.DeleteFunc(experiment.All(), func(d study.Definition) bool { return !changesPictures(d.Conditions) })
 	for i, d := range changing {
 		others := cases{Study: d.Name}
 		for _, known := range d.Conditions {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/studies"
+	"assay/harness/experiment"
 	"assay/perturb"
 )
 
@@ -48,7 +48,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 		t.Errorf("%d pictures in docs, %d are made (%v): remove what no condition has", len(there), len(files)-2, err)
 	}
 	page := string(files[0].Text)
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		for _, c := range d.Conditions {
 			if !strings.Contains(page, "### `"+c.Name+"`\n") {
 				t.Errorf("%s of %s is not on the page", c.Name, d.Name)

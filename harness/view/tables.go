@@ -12,7 +12,6 @@ import (
 
 	"assay/harness/experiment"
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
@@ -147,7 +146,7 @@ func (x *indexer) fill(ctx context.Context, b *viewer.Builder, a score.Asked, la
 			right = i
 		}
 	}
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		if d.Name == a.Rules.Study {
 			first = d.Arms[0]
 		}

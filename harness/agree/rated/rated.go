@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -56,8 +56,8 @@ type Protocol struct {
 func Protocols(man results.Manifest) ([]Protocol, error) {
 	var out []Protocol
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		st, err := studies.New(name, nil, study.Choice{})
-		if errors.Is(err, studies.ErrUnknown) {
+		st, err := experiment.New(name, nil, study.Choice{})
+		if errors.Is(err, experiment.ErrUnknown) {
 			continue
 		}
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"assay/harness/studies"
+	"assay/harness/experiment"
 )
 
 // Prompts prints the table of prompts, without their texts.
-func Prompts(w io.Writer, all []studies.Prompt) error {
+func Prompts(w io.Writer, all []experiment.Prompt) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

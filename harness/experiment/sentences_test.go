@@ -1,4 +1,4 @@
-package studies_test
+package experiment_test
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ import (
 	"assay/backends"
 	"assay/backends/kinds"
 	"assay/harness/dataset"
+	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -56,7 +56,7 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 			t.Fatal(err)
 		}
 	}
-	s, err := studies.New(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
+	s, err := experiment.New(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
 	must(err)
 	st, err := store.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
 	must(err)

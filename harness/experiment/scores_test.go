@@ -1,4 +1,4 @@
-package studies_test
+package experiment_test
 
 import (
 	"flag"
@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/harness/experiment"
 	"assay/harness/score"
-	"assay/harness/studies"
 	"assay/harness/study"
 )
 
@@ -33,8 +33,8 @@ func TestScoresAreDocumented(t *testing.T) {
 		}
 	}
 	list("Every study", score.Common())
-	for _, d := range studies.All() {
-		s, err := studies.New(d.Name, nil, study.Choice{})
+	for _, d := range experiment.All() {
+		s, err := experiment.New(d.Name, nil, study.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +57,6 @@ func TestScoresAreDocumented(t *testing.T) {
 		return
 	}
 	if mark+tables != want.String() {
-		t.Errorf("%s is not what the studies declare; write it again with: go test ./harness/studies -run TestScoresAreDocumented -update-scores", page)
+		t.Errorf("%s is not what the studies declare; write it again with: go test ./harness/experiment -run TestScoresAreDocumented -update-scores", page)
 	}
 }

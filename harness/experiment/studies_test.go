@@ -1,19 +1,19 @@
-package studies_test
+package experiment_test
 
 import (
 	"maps"
 	"slices"
 	"testing"
 
+	"assay/harness/experiment"
 	"assay/harness/judge"
-	"assay/harness/studies"
 	"assay/harness/study"
 )
 
 // bench.yaml is checked by what a definition says of its rubrics, and judging goes by
 // what the rubrics say themselves.
 func TestDefinitionsSayWhatTheirRubricsNeed(t *testing.T) {
-	for _, d := range studies.All() {
+	for _, d := range experiment.All() {
 		st, err := d.New(nil, study.Choice{})
 		if err != nil {
 			t.Fatal(err)

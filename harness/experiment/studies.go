@@ -1,7 +1,8 @@
-// Package studies is the list of the studies. Everything that plans, runs, judges,
+// Studies is the list of the studies. Everything that plans, runs, judges,
 // scores, reports, drafts or previews one finds it here; nothing else tells studies
 // apart. To add one: its package, and an entry in All.
-package studies
+
+package experiment
 
 import (
 	"errors"
