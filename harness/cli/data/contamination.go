@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/contamination"
+	"assay/harness/curate"
 	"assay/results"
 	"assay/results/report"
 )
@@ -26,7 +26,7 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
-			&cli.StringFlag{Name: "of", Value: contamination.Kinds()[0], Usage: "which text of an item: " + strings.Join(contamination.Kinds(), ", ") + "; the question of a case is its history"},
+			&cli.StringFlag{Name: "of", Value: curate.Kinds()[0], Usage: "which text of an item: " + strings.Join(curate.Kinds(), ", ") + "; the question of a case is its history"},
 			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
 			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat also where the server can do without a template"},
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
@@ -35,7 +35,7 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
-			w := contamination.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), Settings: contamination.Settings{
+			w := curate.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), ContaminationSettings: curate.ContaminationSettings{
 				Of: c.String("of"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat")}}
 			if c.IsSet("models") {
 				w.Models = strings.FieldsFunc(c.String("models"), func(r rune) bool { return r == ',' || r == ' ' })
@@ -51,13 +51,13 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 				return err
 			}
 			w.Seed = b.Config.Seed
-			r, lost := contamination.Look(c.Context, b, w, s.Err)
-			var refused *contamination.RefusedError
+			r, lost := curate.Look(c.Context, b, w, s.Err)
+			var refused *curate.RefusedError
 			switch {
 			case errors.As(lost, &refused):
 				return command.Usage("contamination: %w", lost)
 			case r == nil && c.Context.Err() != nil:
-				return command.Interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", contamination.StoreOf(b.Config.Store))
+				return command.Interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", curate.StoreOf(b.Config.Store))
 			case r == nil:
 				return command.Environment(lost)
 			}
@@ -74,14 +74,14 @@ func Contamination(in command.Streams, version, revision string) *cli.Command {
 }
 
 // contamination writes the report and prints it.
-func (s streams) contamination(c *cli.Context, store string, r *contamination.Report, w contamination.Wanted) error {
-	sections := []results.Section{contamination.Section(r.About, r.Results, w.Settings)}
+func (s streams) contamination(c *cli.Context, store string, r *curate.Report, w curate.Wanted) error {
+	sections := []results.Section{curate.Section(r.About, r.Results, w.ContaminationSettings)}
 	meta := report.Meta{Title: r.Run.Name, Figures: command.Figures(c), Run: results.Run{Manifest: r.Run}}
-	dir := strings.TrimSuffix(contamination.StoreOf(store), ".sqlite")
+	dir := strings.TrimSuffix(curate.StoreOf(store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
 		return command.Environment(err)
 	}
-	if err := command.WriteFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return contamination.WriteTexts(out, r.Results) }); err != nil {
+	if err := command.WriteFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return curate.WriteTexts(out, r.Results) }); err != nil {
 		return command.Environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))

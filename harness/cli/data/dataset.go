@@ -9,7 +9,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
-	"assay/harness/curation"
+	"assay/harness/curate"
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
 	"assay/results"
@@ -86,12 +86,12 @@ func (s streams) checked(path string, set *dataset.Dataset, sum dataset.Summary,
 		return s.JSON(struct {
 			dataset.Summary
 			Statistics results.Table `json:"statistics"`
-		}{sum, curation.Statistics(set)})
+		}{sum, curate.Statistics(set)})
 	case asJSON:
 		return s.JSON(sum)
 	}
 	if err := terminal.Summary(s.Out, path, sum); err != nil || !stats {
 		return err
 	}
-	return report.TerminalTable(s.Out, curation.Statistics(set), report.Meta{}, s.Width())
+	return report.TerminalTable(s.Out, curate.Statistics(set), report.Meta{}, s.Width())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/curation"
+	"assay/harness/curate"
 	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/results"
@@ -29,8 +29,8 @@ func (s streams) filter(version, revision string) *cli.Command {
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
-			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curation.DuplicateKinds(), ", ")},
-			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curation.LeakLevels(), ", ")},
+			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curate.DuplicateKinds(), ", ")},
+			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curate.LeakLevels(), ", ")},
 			&cli.StringFlag{Name: "leak-judge", Usage: "remove items too of which this judge of bench.yaml, a model, says that they leak: `NAME`"},
 			&cli.StringFlag{Name: "leak-prompt", Usage: "`FILE` with what that judge is asked, in place of our own words", TakesFile: true},
 			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without pictures in every run"},
@@ -44,11 +44,11 @@ func (s streams) filter(version, revision string) *cli.Command {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
-			set := curation.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
+			set := curate.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
 			probes := strings.FieldsFunc(c.String("probes"), func(r rune) bool { return r == ',' || r == ' ' })
 			whole := set
 			if c.String("leak-judge") != "" {
-				whole.Judged = &curation.Judged{} // to come
+				whole.Judged = &curate.Judged{} // to come
 			}
 			err := whole.Check()
 			switch {
@@ -81,9 +81,9 @@ func (s streams) filter(version, revision string) *cli.Command {
 	}
 }
 
-func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set curation.Settings, probes []string, note func(results.Manifest) results.Manifest) error {
+func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set curate.Settings, probes []string, note func(results.Manifest) results.Manifest) error {
 	ctx := c.Context
-	var scored []curation.Scored
+	var scored []curate.Scored
 	where := c.String("store")
 	if _, err := os.Stat(b.Config.Store); where == "" && err == nil {
 		where = b.Config.Store
@@ -95,21 +95,21 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		}
 		scored = append(scored, one)
 	}
-	var answers *curation.Answers
+	var answers *curate.Answers
 	if len(probes) > 0 {
 		width, terminal := command.Interactive(s.Err)
 		var err error
-		answers, err = curation.Ask(ctx, b, curation.Asking{Dataset: name, Probes: probes, Repeats: c.Int("repeats"), Notes: s.Err, Width: width, Terminal: terminal, Note: note})
+		answers, err = curate.Ask(ctx, b, curate.Asking{Dataset: name, Probes: probes, Repeats: c.Int("repeats"), Notes: s.Err, Width: width, Terminal: terminal, Note: note})
 		var mixes *experiment.MixesError
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return command.Interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curation.ProbesStore(b.Config.Store))
+			return command.Interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curate.ProbesStore(b.Config.Store))
 		case errors.As(err, &mixes):
 			return command.Usage("%w", err)
 		case err != nil:
 			return command.Environment(err)
 		}
-		one, err := scoredIn(ctx, "text alone", curation.ProbesStore(b.Config.Store))
+		one, err := scoredIn(ctx, "text alone", curate.ProbesStore(b.Config.Store))
 		if err != nil {
 			return command.Environment(err)
 		}
@@ -121,7 +121,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 			return err
 		}
 	}
-	r, err := curation.Filter(b.Sets[name], set, answers)
+	r, err := curate.Filter(b.Sets[name], set, answers)
 	if err != nil {
 		return command.Usage("dataset filter: %w", err)
 	}
@@ -138,7 +138,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	if err != nil {
 		return command.Environment(err)
 	}
-	sections := []results.Section{curation.Section(r, scored)}
+	sections := []results.Section{curate.CurationSection(r, scored)}
 	man := note(results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic()})
 	meta := report.Meta{Title: man.Name + ": " + name, Figures: command.Figures(c), Run: results.Run{Manifest: man}}
 	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
@@ -148,8 +148,8 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 }
 
 // leakJudge has a judge look for leaks.
-func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curation.Judged, error) {
-	asking, end, err := curation.ConnectJudge(b.Config, judge)
+func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curate.Judged, error) {
+	asking, end, err := curate.ConnectJudge(b.Config, judge)
 	if err != nil {
 		return nil, command.Usage("--leak-judge: %w", err)
 	}
@@ -162,7 +162,7 @@ func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prom
 		}
 		asking.Prompt = string(text)
 	}
-	judged, err := curation.AskJudge(ctx, b.Sets[data].Items, asking)
+	judged, err := curate.AskJudge(ctx, b.Sets[data].Items, asking)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, command.Interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
@@ -173,7 +173,7 @@ func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prom
 }
 
 // scoredIn are the accuracies in a store.
-func scoredIn(ctx context.Context, where, path string) (s curation.Scored, err error) {
+func scoredIn(ctx context.Context, where, path string) (s curate.Scored, err error) {
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return s, err
@@ -184,7 +184,7 @@ func scoredIn(ctx context.Context, where, path string) (s curation.Scored, err e
 		return s, err
 	}
 	s.Where, s.OneByOne = where, man.Released()
-	s.Rights, err = curation.Rights(ctx, st)
+	s.Rights, err = curate.Rights(ctx, st)
 	return s, err
 }
 

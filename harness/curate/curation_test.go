@@ -1,4 +1,4 @@
-package curation
+package curate
 
 import (
 	"bytes"
@@ -123,7 +123,7 @@ func TestGoldenFilters(t *testing.T) {
 				options = append(options, dataset.Option{Label: l})
 			}
 			got := ""
-			if at := Took(*c.Raw, options); at >= 0 {
+			if at := TookOption(*c.Raw, options); at >= 0 {
 				got = options[at].Label
 			}
 			if got != want {
@@ -351,7 +351,7 @@ func TestWhatAnswersTake(t *testing.T) {
 		"B": 1, "b.": 1, "(C)": 2, "Final answer: A. Lung abscess": 0, "A\nFinal answer: C": 2, "Final answer: A\nno, final answer: **B**": 1,
 		"<think>A</think>Sarcoidosis.": 1, "pneumonia": 2, "It may be pneumonia": 2, "A or B": -1, "A.\nB.": -1, "E": -1, "": -1, "<answer>B</answer>": 1,
 	} {
-		if got := Took(answer, options); got != want {
+		if got := TookOption(answer, options); got != want {
 			t.Errorf("%q takes %d, want %d", answer, got, want)
 		}
 	}
@@ -476,7 +476,7 @@ func TestFiltersApplyInOrder(t *testing.T) {
 		return Right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: item, Repeat: repeat}, Right: &v}
 	}
 	rights := []Right{{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "4", Repeat: 1}}, x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
-	s := Section(r, []Scored{{Where: "pictures", Rights: rights}})
+	s := CurationSection(r, []Scored{{Where: "pictures", Rights: rights}})
 	if said := strings.Join(s.Notes, "\n"); !strings.Contains(said, "The filter leak removed 1 of 5 items (up to level L1).") || strings.Contains(said, "length-bias") {
 		t.Errorf("%s", said)
 	}
@@ -573,8 +573,8 @@ func TestAccuracyDrawsImages(t *testing.T) {
 	if err != nil || len(r.Kept) != 20 {
 		t.Fatal(err, len(r.Kept))
 	}
-	e := Section(r, []Scored{{Where: "images", Rights: rights}}).Tables[2].Rows[0][4].Estimate
-	single := Section(r, []Scored{{Where: "images", Rights: rights, OneByOne: true}}).Tables[2].Rows[0][4].Estimate
+	e := CurationSection(r, []Scored{{Where: "images", Rights: rights}}).Tables[2].Rows[0][4].Estimate
+	single := CurationSection(r, []Scored{{Where: "images", Rights: rights, OneByOne: true}}).Tables[2].Rows[0][4].Estimate
 	if single.Clusters != 20 || *single.Low <= *e.Low+10 {
 		t.Errorf("by the released rules: [%v, %v] of %d clusters", *single.Low, *single.High, single.Clusters)
 	}

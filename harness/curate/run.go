@@ -1,4 +1,4 @@
-package contamination
+package curate
 
 import (
 	"context"
@@ -33,11 +33,11 @@ type Asked struct {
 	Retries  int
 }
 
-// Run has a model go on with texts, but for those that the store has an answer to.
+// RunContamination has a model go on with texts, but for those that the store has an answer to.
 // Failures are counted in Model and not stored: the next call asks again. Its error is
 // for what stops all, an end of ctx among it; what was answered until then is stored.
 // tell is told how far it is: so many of all texts.
-func Run(ctx context.Context, st *Store, m Asked, set Settings, texts []Text, tell func(done, of int)) (Model, error) {
+func RunContamination(ctx context.Context, st *ContaminationStore, m Asked, set ContaminationSettings, texts []SourceText, tell func(done, of int)) (Model, error) {
 	out := Model{Name: m.Name}
 	id, err := m.Backend.Identify(ctx, m.Model)
 	if err != nil {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, st *Store, m Asked, set Settings, texts []Text, te
 	if err := use(way); err != nil {
 		return out, err
 	}
-	var open []Text
+	var open []SourceText
 	left := func() {
 		open = nil
 		for _, t := range texts {
@@ -154,10 +154,10 @@ func (q *asker) think() *bool {
 const givenUp = 5
 
 // all asks about texts, several at once.
-func (q *asker) all(ctx context.Context, open []Text, put func(Answer) error, out *Model, tell func(int)) error {
+func (q *asker) all(ctx context.Context, open []SourceText, put func(Answer) error, out *Model, tell func(int)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan Text)
+	next := make(chan SourceText)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var fatal error
@@ -221,7 +221,7 @@ feed:
 	return nil
 }
 
-func (q *asker) patiently(ctx context.Context, t Text) (a Answer, err error) {
+func (q *asker) patiently(ctx context.Context, t SourceText) (a Answer, err error) {
 	err = backends.RetryPolicy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
 		a, err = q.answer(ctx, t)
 		if errors.Is(err, backends.ErrUnreachable) {
@@ -233,7 +233,7 @@ func (q *asker) patiently(ctx context.Context, t Text) (a Answer, err error) {
 }
 
 // answer makes one attempt.
-func (q *asker) answer(ctx context.Context, t Text) (Answer, error) {
+func (q *asker) answer(ctx context.Context, t SourceText) (Answer, error) {
 	if limit := q.m.Timeouts.Total; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)

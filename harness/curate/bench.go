@@ -1,4 +1,4 @@
-package contamination
+package curate
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // Wanted is what of a bench.yaml is looked into.
 type Wanted struct {
-	Settings
+	ContaminationSettings
 	Dataset string   // "": its only one
 	Models  []string // nil: all
 	Limit   int      // of texts; 0: none
@@ -34,7 +34,7 @@ func (e *RefusedError) Unwrap() error { return e.error }
 // Report is what came of it.
 type Report struct {
 	About   About
-	Results []Result
+	Results []ContaminationResult
 	Created time.Time // of the store
 	// Identities of the models, by name, and why results are synthetic; none: they are not.
 	Run results.Manifest
@@ -99,7 +99,7 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 		if w.Models != nil && !slices.Contains(w.Models, name.Name) {
 			continue
 		}
-		m, err := ask(ctx, b, st, srv, name, how, w.Settings, texts, notes)
+		m, err := ask(ctx, b, st, srv, name, how, w.ContaminationSettings, texts, notes)
 		srv.Down(name.Backend)
 		switch {
 		case ctx.Err() != nil:
@@ -119,7 +119,7 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 	if models == nil {
 		return nil, errors.Join(lost...)
 	}
-	r.Results = Of(models, w.Settings)
+	r.Results = MeasureContamination(models, w.ContaminationSettings)
 	return r, errors.Join(lost...)
 }
 
@@ -152,7 +152,7 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *Store, srv *servers.Servers, model config.Model, how config.Study, set Settings, texts []Text, notes io.Writer) (Model, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *ContaminationStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []SourceText, notes io.Writer) (Model, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
 		return Model{}, err
@@ -162,7 +162,7 @@ func ask(ctx context.Context, b *experiment.Bench, st *Store, srv *servers.Serve
 		plain = m.Backend
 	}
 	told := time.Now()
-	return Run(ctx, st, Asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
+	return RunContamination(ctx, st, Asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
 		InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries}, set, texts, func(done, of int) {
 		if time.Since(told) > tellEvery || done == of {
 			told = time.Now()

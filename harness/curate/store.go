@@ -1,4 +1,4 @@
-package contamination
+package curate
 
 import (
 	"context"
@@ -25,25 +25,25 @@ CREATE TABLE about (created TEXT NOT NULL) -- one row
 `}}
 }
 
-// Store keeps continuations. It is a file of its own beside a run's store, because a
+// ContaminationStore keeps continuations. It is a file of its own beside a run's store, because a
 // continuation is neither a trial nor a judgment: it has no arm, no condition and no
 // times. One process at a time may have it open.
-type Store struct{ file *store.File }
+type ContaminationStore struct{ file *store.File }
 
 // Open opens or makes the store at path.
-func Open(ctx context.Context, path string) (*Store, error) {
+func Open(ctx context.Context, path string) (*ContaminationStore, error) {
 	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err
 	}
-	return &Store{f}, nil
+	return &ContaminationStore{f}, nil
 }
 
 // Close closes it.
-func (s *Store) Close() error { return s.file.Close() }
+func (s *ContaminationStore) Close() error { return s.file.Close() }
 
 // put stores an answer, and returns when it is safe.
-func (s *Store) put(ctx context.Context, model string, served, asked results.Digest, a Answer) error {
+func (s *ContaminationStore) put(ctx context.Context, model string, served, asked results.Digest, a Answer) error {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("storing a continuation: %w", err)
@@ -55,7 +55,7 @@ func (s *Store) put(ctx context.Context, model string, served, asked results.Dig
 
 // answers are those of a model that was asked so, by text, and how many more there are
 // of other states of it.
-func (s *Store) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]Answer, former int, err error) {
+func (s *ContaminationStore) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]Answer, former int, err error) {
 	type row struct{ served, answer string }
 	list = map[results.Digest]Answer{}
 	for r, err := range store.Query(ctx, s.file, "reading continuations", "SELECT served, answer FROM continuation WHERE model = ? AND asked = ?", []any{model, string(asked)}, func(scan func(...any) error) (row, error) {
@@ -79,7 +79,7 @@ func (s *Store) answers(ctx context.Context, model string, served, asked results
 }
 
 // created is when the store was first used: now, unless it was before.
-func (s *Store) created(ctx context.Context, now time.Time) (time.Time, error) {
+func (s *ContaminationStore) created(ctx context.Context, now time.Time) (time.Time, error) {
 	var stored string
 	ok, err := s.file.One(ctx, "reading when it was made", "SELECT created FROM about", nil, &stored)
 	if err != nil {

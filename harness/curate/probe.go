@@ -1,4 +1,4 @@
-package curation
+package curate
 
 import (
 	"context"
@@ -194,7 +194,7 @@ func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) 
 			if err != nil {
 				return nil, err
 			}
-			took[o.Key] = Took(o.Answer, by[o.Key.Item].Options)
+			took[o.Key] = TookOption(o.Answer, by[o.Key.Item].Options)
 		}
 	}
 	for _, r := range rights {
@@ -269,8 +269,8 @@ func Rights(ctx context.Context, st *store.Store) (list []Right, err error) {
 	return list, nil
 }
 
-// Took is the option that an answer takes, by its letter or its text; -1: none.
-func Took(answer string, options []dataset.Option) int {
+// TookOption is the option that an answer takes, by its letter or its text; -1: none.
+func TookOption(answer string, options []dataset.Option) int {
 	list := make([]text.Choice, len(options))
 	for i, o := range options {
 		list[i] = text.Choice(o)

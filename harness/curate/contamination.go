@@ -1,15 +1,16 @@
-// Package contamination asks whether models have seen the texts of a data set before,
+// Contamination asks whether models have seen the texts of a data set before,
 // by MELD (metrics.md section 3): a model that is given the first half of a text and
 // writes the second was trained on it.
 //
 //  1. Texts are those of a data set, each once (texts.go).
-//  2. Run has every model go on with the first half of each: as it stands where the
+//  2. RunContamination has every model go on with the first half of each: as it stands where the
 //     server has an endpoint without a chat template, else asked for in a chat
 //     (run.go). What was said is stored at once (store.go), and never asked for again.
-//  3. Of compares it with the second half, in both forms of MELD, and with the second
+//  3. MeasureContamination compares it with the second half, in both forms of MELD, and with the second
 //     half of another text: what a model reaches that knows nothing (measure.go).
 //  4. Sections are the tables and figures of that (tables.go).
-package contamination
+
+package curate
 
 import (
 	"fmt"
@@ -20,8 +21,8 @@ import (
 	"assay/results"
 )
 
-// Settings are what continuations are asked for and compared by.
-type Settings struct {
+// ContaminationSettings are what continuations are asked for and compared by.
+type ContaminationSettings struct {
 	Of        string  // one of Kinds: which text of an item
 	Reach     float64 // a continuation is read up to so many times the length of the half held back; at least 1
 	Threshold float64 // rho of a text that counts as known, above 0 and at most 1
@@ -30,7 +31,7 @@ type Settings struct {
 }
 
 // Check says what is wrong with settings.
-func (s Settings) Check() error {
+func (s ContaminationSettings) Check() error {
 	switch {
 	case !slices.Contains(Kinds(), s.Of):
 		return fmt.Errorf("--of: expected one of %s, found %q", strings.Join(Kinds(), ", "), s.Of)

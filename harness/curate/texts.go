@@ -1,4 +1,4 @@
-package contamination
+package curate
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"assay/results"
 )
 
-// Text is a text of a data set.
-type Text struct {
+// SourceText is a text of a data set.
+type SourceText struct {
 	Item   string // the first that has it
 	Digest results.Digest
 	Text   string
@@ -19,7 +19,7 @@ type Text struct {
 
 // Texts are the texts of a kind of a data set, each once, in its order; without is how
 // many items have none. The question of a case is its clinical history.
-func Texts(d *dataset.Dataset, of string) (list []Text, without int) {
+func Texts(d *dataset.Dataset, of string) (list []SourceText, without int) {
 	seen := map[results.Digest]bool{}
 	for _, it := range d.Items {
 		s := strings.TrimSpace(textOf(it, of))
@@ -30,7 +30,7 @@ func Texts(d *dataset.Dataset, of string) (list []Text, without int) {
 		sum := results.DigestOf([]byte(s))
 		if !seen[sum] {
 			seen[sum] = true
-			list = append(list, Text{it.ID, sum, s, it.Picture})
+			list = append(list, SourceText{it.ID, sum, s, it.Picture})
 		}
 	}
 	return list, without

@@ -1,4 +1,4 @@
-package curation
+package curate
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"assay/results/stats"
 )
 
-// Section is what a report says of a filtered data set. rights are what models scored on
+// CurationSection is what a report says of a filtered data set. rights are what models scored on
 // its items before, with and without pictures; none: nothing is known.
-func Section(r *Result, rights []Scored) results.Section {
+func CurationSection(r *Result, rights []Scored) results.Section {
 	s := results.Section{Name: "curation", Title: "What was filtered, and what that does",
 		Intro:  fmt.Sprintf("%d of %s of data set %s are kept.", len(r.Kept), results.Count(len(r.Before.Items), "item", "items"), r.Before.Name),
 		Tables: []results.Table{r.steps(), r.gone()}, Warnings: r.Problems,

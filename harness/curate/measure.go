@@ -1,4 +1,4 @@
-package contamination
+package curate
 
 import (
 	"math/rand/v2"
@@ -9,8 +9,8 @@ import (
 	"assay/results/text"
 )
 
-// Measured is a continuation beside the half that was held back.
-type Measured struct {
+// MeasuredText is a continuation beside the half that was held back.
+type MeasuredText struct {
 	Answer
 	Windowed text.Continued // beside its own half
 	Original float64        // indel ratio with its own half, of two decimals
@@ -22,7 +22,7 @@ type Measured struct {
 
 // measured compares a model's answers, but for those of texts too short to be halved
 // and, where there is but one, that: it has no other beside it.
-func measured(m Model, set Settings) (list []Measured, short int) {
+func measured(m Model, set ContaminationSettings) (list []MeasuredText, short int) {
 	var of []Answer
 	for _, a := range m.Answers {
 		if a.Rest == "" {
@@ -44,7 +44,7 @@ func measured(m Model, set Settings) (list []Measured, short int) {
 		said := a.beginsAfresh()
 		own, _ := text.Windowed(said, a.Rest, set.Reach)
 		another, _ := text.Windowed(said, of[other[i]].Rest, set.Reach)
-		list = append(list, Measured{Answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
+		list = append(list, MeasuredText{Answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
 			Unrelated: another, UnrelatedOriginal: text.IndelRatio(said, of[other[i]].Rest), Other: of[other[i]].Item})
 	}
 	return list, short
@@ -59,10 +59,10 @@ func (a Answer) beginsAfresh() string {
 	return s
 }
 
-// Result is what a model's continuations say of it.
-type Result struct {
+// ContaminationResult is what a model's continuations say of it.
+type ContaminationResult struct {
 	Model
-	Measured []Measured
+	Measured []MeasuredText
 	TooShort int // texts that could not be halved
 
 	Known, UnrelatedKnown   *results.Estimate // share of texts at or above the threshold, per cent, by windows
@@ -74,11 +74,11 @@ type Result struct {
 	Flagged *bool
 }
 
-// Of says what each model's continuations say of it.
-func Of(models []Model, set Settings) []Result {
-	var out []Result
+// MeasureContamination says what each model's continuations say of it.
+func MeasureContamination(models []Model, set ContaminationSettings) []ContaminationResult {
+	var out []ContaminationResult
 	for _, m := range models {
-		r := Result{Model: m}
+		r := ContaminationResult{Model: m}
 		r.Measured, r.TooShort = measured(m, set)
 		of := stats.ClustersOf(len(r.Measured), func(i int) string { return r.Measured[i].Cluster })
 		estimate := func(value, low, high *float64, scale float64, clusters int, why stats.Undefined) *results.Estimate {
@@ -101,20 +101,20 @@ func Of(models []Model, set Settings) []Result {
 			s := stats.ShareOf(sums, texts)
 			return estimate(s.P, s.Low, s.High, scale, s.Clusters, s.Why)
 		}
-		each := func(of func(Measured) float64) (x []float64) {
+		each := func(of func(MeasuredText) float64) (x []float64) {
 			for _, m := range r.Measured {
 				x = append(x, of(m))
 			}
 			return x
 		}
 		is := func(yes bool) float64 { return map[bool]float64{true: 1}[yes] }
-		known := each(func(x Measured) float64 { return is(x.Windowed.Similarity >= set.Threshold) })
-		unrelated := each(func(x Measured) float64 { return is(x.Unrelated.Similarity >= set.Threshold) })
+		known := each(func(x MeasuredText) float64 { return is(x.Windowed.Similarity >= set.Threshold) })
+		unrelated := each(func(x MeasuredText) float64 { return is(x.Unrelated.Similarity >= set.Threshold) })
 		r.Known, r.UnrelatedKnown = mean(100, known), mean(100, unrelated)
-		r.Original = mean(100, each(func(x Measured) float64 { return is(x.Original > set.Threshold) }))
-		r.UnrelatedOrig = mean(100, each(func(x Measured) float64 { return is(x.UnrelatedOriginal > set.Threshold) }))
-		r.Rho = mean(1, each(func(x Measured) float64 { return x.Windowed.Similarity }))
-		r.UnrelatedRho = mean(1, each(func(x Measured) float64 { return x.Unrelated.Similarity }))
+		r.Original = mean(100, each(func(x MeasuredText) float64 { return is(x.Original > set.Threshold) }))
+		r.UnrelatedOrig = mean(100, each(func(x MeasuredText) float64 { return is(x.UnrelatedOriginal > set.Threshold) }))
+		r.Rho = mean(1, each(func(x MeasuredText) float64 { return x.Windowed.Similarity }))
+		r.UnrelatedRho = mean(1, each(func(x MeasuredText) float64 { return x.Unrelated.Similarity }))
 		d := stats.Paired{A: unrelated, B: known, Cluster: of}.Difference(true, stats.Bootstrap{})
 		r.Gain, r.P = estimate(d.Value, d.Low, d.High, 100, d.Clusters, d.Why), d.P
 		out = append(out, r)

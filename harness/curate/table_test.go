@@ -1,4 +1,4 @@
-package curation
+package curate
 
 import (
 	"path/filepath"
