@@ -1,34 +1,33 @@
 // Package agree says how well judges agree with people who rated the same answers.
 //
-//  1. Package rated joins ratings with the answers and judgments of a store, and puts
-//     rated answers into two parts, once and for all.
-//  2. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
-//  3. gate.go says which judges may be used, and selects one: rates that must not be
-//     above a limit (metrics.md section 2.5).
-//  4. draw.go draws answers to be rated; corrected.go corrects judged means by labels of
-//     such answers, here and in every report.
-//  5. tables.go lays it out.
+//  1. draw.go draws answers to be rated. store.go makes a reader study of them, form.go the
+//     form of a case, picture.go its pictures as they were sent; export.go writes what
+//     people said.
+//  2. rated.go joins ratings with the answers and judgments of a store; split.go puts rated
+//     answers into two parts, once and for all.
+//  3. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
+//  4. gate.go says which judges may be used, and selects one: rates that must not be above a
+//     limit (metrics.md section 2.5).
+//  5. corrected.go corrects judged means by labels of drawn answers, prevalence.go the share
+//     of cases that a judge calls positive, here and in every report.
+//  6. tables.go lays it out.
 package agree
 
 import (
 	"context"
 
-	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/store"
 )
 
 // data is what is known of one study's rated answers.
-type data struct{ *rated.Data }
-
-// RefusedError says why something is not done that was asked for.
-type RefusedError = rated.RefusedError
+type data struct{ *Data }
 
 // Corrected are the judged means of a store, of each study that people can rate, plain and
 // corrected by the labels that the last comparison with people kept; where there are none,
 // why no mean is corrected.
 func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]results.Section, error) {
-	all, err := rated.Protocols(man)
+	all, err := Protocols(man)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]re
 			out = append(out, refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
 			continue
 		}
-		d, err := rated.Read(ctx, st, man, p)
+		d, err := Read(ctx, st, man, p)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/agree/rated"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/study"
@@ -262,7 +261,7 @@ func TestAgreement(t *testing.T) {
 	parts := man.People.Splits["faithfulness"].Parts
 	n := map[string]int{}
 	for k := range b.truth[axisCF] {
-		n[k.Condition+" "+parts[rated.NameOf(k)]]++
+		n[k.Condition+" "+parts[NameOf(k)]]++
 	}
 	if len(n) != 4 || n["sham dev"] != items/2 || n["sham test"] != items/2 || n["TB-LA- dev"] != items/2 {
 		t.Errorf("parts: %v", n)
@@ -420,7 +419,7 @@ func TestRatersWhoTellNothingApart(t *testing.T) {
 func TestDraw(t *testing.T) {
 	b := newBench(t)
 	var out bytes.Buffer
-	w := Wanted{By: "type", Items: 10, Seed: 5}
+	w := Drawing{By: "type", Items: 10, Seed: 5}
 	draw, err := Draw(t.Context(), b.st, w, &out)
 	b.must(err)
 	if len(draw.Strata) != 2 || draw.Strata[0].Drawn != 5 || draw.Strata[0].Items != 12 || len(draw.Cases) != 20 || draw.Strata[0].Probability() != 5./12 {
@@ -482,7 +481,7 @@ func TestDraw(t *testing.T) {
 	if odd.Strata[0].Drawn != 6 || odd.Strata[1].Drawn != 5 || len(odd.Cases) != 22 {
 		t.Errorf("11 items are %+v: %d cases", odd.Strata, len(odd.Cases))
 	}
-	for _, bad := range []Wanted{{By: "type", Items: 3}, {By: "type", Items: 60}, {Study: "cot", By: "none", Items: 4}, {By: "none", Items: 4, Models: []string{"none"}}} {
+	for _, bad := range []Drawing{{By: "type", Items: 3}, {By: "type", Items: 60}, {Study: "cot", By: "none", Items: 4}, {By: "none", Items: 4, Models: []string{"none"}}} {
 		if _, err := Draw(t.Context(), b.st, bad, &bytes.Buffer{}); err == nil {
 			t.Errorf("%+v is drawn", bad)
 		} else if _, ok := err.(*RefusedError); !ok {
@@ -495,7 +494,7 @@ func TestDraw(t *testing.T) {
 // answer to an item, and leaves what is drawn as it was.
 func TestCalibrationIsOfOtherItems(t *testing.T) {
 	b := newBench(t)
-	w := Wanted{By: "type", Items: 10, Seed: 5}
+	w := Drawing{By: "type", Items: 10, Seed: 5}
 	plain, err := Draw(t.Context(), b.st, w, &bytes.Buffer{})
 	b.must(err)
 	for want, asked := range map[int]int{0: 0, 4: 4, 14: 14, 3: -3} {
@@ -538,7 +537,7 @@ func TestMinutes(t *testing.T) {
 func TestTwoStages(t *testing.T) {
 	b := newBench(t)
 	var out bytes.Buffer
-	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 10, Cases: 7, Seed: 5}, &out)
+	draw, err := Draw(t.Context(), b.st, Drawing{By: "type", Items: 10, Cases: 7, Seed: 5}, &out)
 	b.must(err)
 	if len(draw.Cases) != 7 || strings.Count(out.String(), "\n") != 7 || draw.Within != 7./20 || draw.Strata[0].Drawn != 5 {
 		t.Errorf("%d cases, probability %v within items: %+v", len(draw.Cases), draw.Within, draw.Strata)
@@ -550,7 +549,7 @@ func TestTwoStages(t *testing.T) {
 		}
 	}
 	for _, c := range []int{0, 20, 60} {
-		if draw, err = Draw(t.Context(), b.st, Wanted{By: "type", Items: 10, Cases: c, Seed: 5}, &out); err != nil || len(draw.Cases) != 20 || draw.Within != 0 {
+		if draw, err = Draw(t.Context(), b.st, Drawing{By: "type", Items: 10, Cases: c, Seed: 5}, &out); err != nil || len(draw.Cases) != 20 || draw.Within != 0 {
 			t.Errorf("at most %d: %d cases, probability %v within items (%v)", c, len(draw.Cases), draw.Within, err)
 		}
 	}
@@ -576,7 +575,7 @@ func TestTwoStages(t *testing.T) {
 // within items; answers to one item are one cluster, whether they were drawn or not.
 func TestCorrectedOfTwoStages(t *testing.T) {
 	b := newBench(t)
-	draw, err := Draw(t.Context(), b.st, Wanted{By: "none", Items: 16, Cases: 20, Seed: 2}, &bytes.Buffer{})
+	draw, err := Draw(t.Context(), b.st, Drawing{By: "none", Items: 16, Cases: 20, Seed: 2}, &bytes.Buffer{})
 	b.must(err)
 	names := map[results.Key]string{}
 	for _, c := range draw.Cases {
@@ -613,9 +612,9 @@ func TestCorrectedOfTwoStages(t *testing.T) {
 // TestCorrected: labels of what was drawn correct the means of what was not.
 func TestCorrected(t *testing.T) {
 	b := newBench(t)
-	_, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 3}, &bytes.Buffer{})
+	_, err := Draw(t.Context(), b.st, Drawing{By: "type", Items: 12, Seed: 3}, &bytes.Buffer{})
 	b.must(err)
-	draw, err := Draw(t.Context(), b.st, Wanted{By: "type", Items: 12, Seed: 2}, &bytes.Buffer{}) // the last one counts
+	draw, err := Draw(t.Context(), b.st, Drawing{By: "type", Items: 12, Seed: 2}, &bytes.Buffer{}) // the last one counts
 	b.must(err)
 	drawn := func(k results.Key, _ string) string {
 		for _, c := range draw.Cases {

@@ -94,7 +94,7 @@ func TestCorrectedOverImages(t *testing.T) {
 			b.truth[axisCF][k] = 1 + i/4%5
 			b.judge(k, axisCF, "good", 1+i/4%5)
 		}
-		draw, err := Draw(t.Context(), b.st, Wanted{By: "none", Items: 12, Seed: 2}, &bytes.Buffer{})
+		draw, err := Draw(t.Context(), b.st, Drawing{By: "none", Items: 12, Seed: 2}, &bytes.Buffer{})
 		b.must(err)
 		secs, _ := b.sections(b.rate("anna", 1<<40, func(k results.Key, _ string) string {
 			for _, c := range draw.Cases {

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/rated"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
-	"assay/results/stats/prevalence"
 )
 
 // cell is what means are taken over.
@@ -44,7 +42,7 @@ type graded map[labelled]results.Label
 type labelled struct{ name, axis string }
 
 // labelsOf takes them from ratings that were read, in the order of the drawn cases.
-func labelsOf(d *rated.Data, draw *results.Draw) (out []results.Label) {
+func labelsOf(d *Data, draw *results.Draw) (out []results.Label) {
 	unit := map[results.Key]int{}
 	for i, u := range d.Units {
 		unit[u.Key] = i
@@ -94,7 +92,7 @@ func drawn(man results.Manifest, study string) *results.Draw {
 
 // drawing is what means are corrected by.
 type drawing struct {
-	*rated.Data
+	*Data
 	*results.Draw
 	kind   itemKind
 	labels graded
@@ -141,7 +139,7 @@ func (d *drawing) correct() (out []corrected, unrated int) {
 }
 
 // label is people's mean grade of an answer; false: it was not drawn, or nobody rated it.
-func (d *drawing) label(a rated.Axis, k results.Key) (float64, bool) {
+func (d *drawing) label(a Axis, k results.Key) (float64, bool) {
 	name, ok := d.names[k]
 	if !ok {
 		return 0, false
@@ -155,7 +153,7 @@ type several struct{ sum, n float64 }
 
 func (v *several) add(x float64) { v.sum, v.n = v.sum+x, v.n+1 }
 
-func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
+func (d *drawing) cell(a Axis, judge string, c cell) corrected {
 	out := corrected{cell: c, axis: a.Name, judge: judge}
 	type item struct { // or one answer to it, where answers were drawn
 		stratum     string
@@ -263,7 +261,7 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 	case !counts.whole:
 		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
 	default:
-		p := prevalence.Of(counts.cases)
+		p := EstimatePrevalence(counts.cases)
 		out.rogan = percent(p.Value, p.Low, p.High, len(counts.cases), string(p.Why))
 		out.rogan.Clusters = out.ppi.Clusters
 	}
@@ -272,13 +270,13 @@ func (d *drawing) cell(a rated.Axis, judge string, c cell) corrected {
 
 // yesNo is items that are 0 or 1.
 type yesNo struct {
-	cases []prevalence.Case
+	cases []JudgedCase
 	whole bool // all are
 }
 
 func (b *yesNo) judge(f float64, cluster int) {
 	b.whole = b.whole && (f == 0 || f == 1)
-	b.cases = append(b.cases, prevalence.Case{Called: f == 1, Cluster: cluster})
+	b.cases = append(b.cases, JudgedCase{Called: f == 1, Cluster: cluster})
 }
 
 func (b *yesNo) label(y, f float64, cluster int) {
@@ -319,7 +317,7 @@ const (
 
 // correctedSection is judged means beside what they are when labels correct them. Labels of cases
 // that were not drawn by chance correct nothing: draw nil.
-func correctedSection(data *rated.Data, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
+func correctedSection(data *Data, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
 	if draw == nil {
 		return refused(data.Name, notDrawn)
 	}

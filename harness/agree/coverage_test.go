@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/agree/rated"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/judge"
@@ -85,7 +84,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 		}
 	}
 	wg.Wait()
-	draw, err := Draw(ctx, st, Wanted{Study: "cot", By: "none", Items: labels, Seed: seed}, &bytes.Buffer{})
+	draw, err := Draw(ctx, st, Drawing{Study: "cot", By: "none", Items: labels, Seed: seed}, &bytes.Buffer{})
 	must(err)
 	var csv strings.Builder
 	fmt.Fprintln(&csv, "case,rater,axis,score")
@@ -94,11 +93,11 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	}
 	man, _, err := st.Manifest(ctx)
 	must(err)
-	all, err := rated.Protocols(man)
+	all, err := Protocols(man)
 	must(err)
-	list, err := judge.ReadRatings("anna.csv", []byte(csv.String()), rated.Readable(all))
+	list, err := judge.ReadRatings("anna.csv", []byte(csv.String()), Readable(all))
 	must(err)
-	d, err := rated.Gather(ctx, st, man, all[0], list)
+	d, err := Gather(ctx, st, man, all[0], list)
 	must(err)
 	man.People.Labels = map[string][]results.Label{"cot": labelsOf(d, &draw)}
 	must(st.PutManifest(ctx, man))

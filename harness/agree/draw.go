@@ -13,14 +13,13 @@ import (
 	"strings"
 	"time"
 
-	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/store"
 	reply "assay/results/text"
 )
 
-// Wanted is what is to be drawn for people to rate.
-type Wanted struct {
+// Drawing is what is to be drawn for people to rate.
+type Drawing struct {
 	Study      string
 	By         string // Strata of items
 	Items      int
@@ -53,7 +52,7 @@ func kindOf(it results.Item, by string) string {
 // size and at least two of it, then answers to these, and keeps in the store what was drawn with which
 // probability. It writes what raters are shown as JSON lines, in an order of chance:
 // neither model nor condition.
-func Draw(ctx context.Context, st *store.Store, w Wanted, out io.Writer) (results.Draw, error) {
+func Draw(ctx context.Context, st *store.Store, w Drawing, out io.Writer) (results.Draw, error) {
 	var none results.Draw
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
@@ -62,12 +61,12 @@ func Draw(ctx context.Context, st *store.Store, w Wanted, out io.Writer) (result
 	if !ok {
 		return none, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := rated.Protocols(man)
+	all, err := Protocols(man)
 	if err != nil {
 		return none, err
 	}
 	var names []string
-	var p *rated.Protocol
+	var p *Protocol
 	for i := range all {
 		names = append(names, all[i].Name)
 		if all[i].Name == w.Study || w.Study == "" && len(all) == 1 {
@@ -77,13 +76,13 @@ func Draw(ctx context.Context, st *store.Store, w Wanted, out io.Writer) (result
 	if p == nil {
 		return none, &RefusedError{Why: fmt.Sprintf("--study: expected one of %s, found %q", strings.Join(names, ", "), w.Study)}
 	}
-	of, err := rated.Read(ctx, st, man, *p)
+	of, err := Read(ctx, st, man, *p)
 	if err != nil {
 		return none, err
 	}
 	d := &data{of}
 	strata := map[string][]string{} // items
-	byItem := map[string][]rated.Answer{}
+	byItem := map[string][]Answer{}
 	for _, a := range d.Answers {
 		if !a.Asked || !within(w.Models, a.Key.Model) || !within(w.Arms, a.Key.Arm) || !within(w.Conditions, a.Key.Condition) {
 			continue
@@ -158,7 +157,7 @@ func evenly(list []results.Drawn, n int, start uint64) []results.Drawn {
 	return out
 }
 
-func each(answers []rated.Answer, of func(results.Key) results.Drawn) []results.Drawn {
+func each(answers []Answer, of func(results.Key) results.Drawn) []results.Drawn {
 	var out []results.Drawn
 	for _, a := range answers {
 		out = append(out, of(a.Key))

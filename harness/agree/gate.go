@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/rated"
 	"assay/results/stats"
 )
 
@@ -20,7 +19,7 @@ type gate struct {
 type rate struct{ hits, answers []float64 }
 
 // rateOf takes it from tallies; clusters without an answer are left out.
-func rateOf(list []rated.Tally, of func(rated.Tally) (hits, answers int)) rate {
+func rateOf(list []Tally, of func(Tally) (hits, answers int)) rate {
 	var r rate
 	for _, t := range list {
 		if k, n := of(t); n > 0 {
@@ -40,15 +39,15 @@ func (r rate) counts() (k, n int) {
 
 // gatesOf are those of metrics.md section 2.5: a judge's verdicts and its false alarms
 // under sham.
-func gatesOf(list []rated.Tally) []gate {
-	of := func(name string, limit float64, hits func(rated.Tally) int) gate {
-		return gate{name, limit, rateOf(list, func(t rated.Tally) (int, int) { return hits(t), t.N })}
+func gatesOf(list []Tally) []gate {
+	of := func(name string, limit float64, hits func(Tally) int) gate {
+		return gate{name, limit, rateOf(list, func(t Tally) (int, int) { return hits(t), t.N })}
 	}
 	return []gate{
-		of("parse", 0, func(t rated.Tally) int { return t.Parse }), of("schema", 0.01, func(t rated.Tally) int { return t.Schema }),
-		of("evidence", 0.01, func(t rated.Tally) int { return t.Evidence }), of("invalid", 0.02, rated.Tally.Invalid),
-		of("abstain", 0.02, func(t rated.Tally) int { return t.Abstained }),
-		{"sham", 0.05, rateOf(list, func(t rated.Tally) (int, int) { return t.Alarms, t.Shams })},
+		of("parse", 0, func(t Tally) int { return t.Parse }), of("schema", 0.01, func(t Tally) int { return t.Schema }),
+		of("evidence", 0.01, func(t Tally) int { return t.Evidence }), of("invalid", 0.02, Tally.Invalid),
+		of("abstain", 0.02, func(t Tally) int { return t.Abstained }),
+		{"sham", 0.05, rateOf(list, func(t Tally) (int, int) { return t.Alarms, t.Shams })},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/agree/rated"
 	"assay/results/stats"
 )
 
@@ -45,20 +44,20 @@ func TestGoldenGates(t *testing.T) {
 	equal := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 	for _, c := range f.Cases {
 		// As many clusters as answers.
-		list := make([]rated.Tally, max(c.N, c.ShamN))
-		at := func(from, n int, set func(*rated.Tally)) int {
+		list := make([]Tally, max(c.N, c.ShamN))
+		at := func(from, n int, set func(*Tally)) int {
 			for i := range n {
 				set(&list[from+i])
 			}
 			return from + n
 		}
-		at(0, c.N, func(t *rated.Tally) { t.N = 1 })
-		at(0, c.ShamN, func(t *rated.Tally) { t.Shams = 1 })
-		at(0, c.ShamPositive, func(t *rated.Tally) { t.Alarms = 1 })
-		next := at(0, c.Parse, func(t *rated.Tally) { t.Parse = 1 })
-		next = at(next, c.Schema, func(t *rated.Tally) { t.Schema = 1 })
-		next = at(next, c.Evidence, func(t *rated.Tally) { t.Evidence = 1 })
-		at(next, c.Abstain, func(t *rated.Tally) { t.Abstained = 1 })
+		at(0, c.N, func(t *Tally) { t.N = 1 })
+		at(0, c.ShamN, func(t *Tally) { t.Shams = 1 })
+		at(0, c.ShamPositive, func(t *Tally) { t.Alarms = 1 })
+		next := at(0, c.Parse, func(t *Tally) { t.Parse = 1 })
+		next = at(next, c.Schema, func(t *Tally) { t.Schema = 1 })
+		next = at(next, c.Evidence, func(t *Tally) { t.Evidence = 1 })
+		at(next, c.Abstain, func(t *Tally) { t.Abstained = 1 })
 		gates := gatesOf(list)
 		for _, p := range policies(stats.Bootstrap95(1, 1000)) {
 			for _, g := range gates {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"assay/harness/agree/rated"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -253,7 +252,7 @@ func upTo(n int) []int {
 }
 
 // kappas are Cohen's, of two sides' grades.
-func (v *view) kappa(a rated.Axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
+func (v *view) kappa(a Axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
 	p := pairOf(first, second)
 	k := a.Grades()
 	if k == 0 {
@@ -283,11 +282,11 @@ func (v *view) kappa(a rated.Axis, first, second []stats.Rating, w stats.Weights
 }
 
 // macroAxes are those whose mean tau ranks judges.
-func (v *view) macroAxes() []rated.Axis {
-	out := slices.DeleteFunc(slices.Clone(v.d.Axes), func(a rated.Axis) bool { return a.Score == "" })
+func (v *view) macroAxes() []Axis {
+	out := slices.DeleteFunc(slices.Clone(v.d.Axes), func(a Axis) bool { return a.Score == "" })
 	for _, a := range slices.Clone(out) {
 		if a.Derived != nil {
-			out = slices.DeleteFunc(out, func(o rated.Axis) bool { return slices.Contains(a.Derived.Within, o.Name) })
+			out = slices.DeleteFunc(out, func(o Axis) bool { return slices.Contains(a.Derived.Within, o.Name) })
 		}
 	}
 	return out
@@ -363,7 +362,7 @@ func (v *view) ceiling(axis string) []tau {
 
 // equivalence is whether a judge's mean lies within a margin of the people's, as
 // scores of 0..100, over some answers.
-func (v *view) equivalence(a rated.Axis, judge string, margin float64) (e stats.Equivalence, answers int) {
+func (v *view) equivalence(a Axis, judge string, margin float64) (e stats.Equivalence, answers int) {
 	r, judged := v.human(a.Name), v.judged(a.Name, judge)
 	sums, of := make([]float64, len(v.clusters)), make([]float64, len(v.clusters))
 	for i, cluster := range v.clusters {
@@ -388,11 +387,11 @@ func (v *view) equivalence(a rated.Axis, judge string, margin float64) (e stats.
 // on each, and which answers of each cluster they are.
 func (v *view) people(axes []string) (scores [][]float64, items [][]int) {
 	scores = make([][]float64, len(axes))
-	of := make([]rated.Axis, len(axes))
+	of := make([]Axis, len(axes))
 	rows := make([]stats.Ratings, len(axes))
 	for k, name := range axes {
 		rows[k] = v.human(name)
-		for _, a := range append(slices.Clone(v.d.Protocol.Axes), rated.Peoples(v.d.Protocol)...) {
+		for _, a := range append(slices.Clone(v.d.Protocol.Axes), Peoples(v.d.Protocol)...) {
 			if a.Name == name {
 				of[k] = a
 			}

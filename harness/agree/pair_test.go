@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/agree/rated"
 	"assay/harness/judge"
 	"assay/results"
 	"assay/results/stats"
@@ -59,7 +58,7 @@ func TestPairIntervals(t *testing.T) {
 	}
 	// A label is the mean over those who rated the answer.
 	for _, u := range d.Units {
-		i := slices.IndexFunc(d.Units, func(o rated.Unit) bool { return o == u })
+		i := slices.IndexFunc(d.Units, func(o RatedUnit) bool { return o == u })
 		l := labelsOf(d, &results.Draw{Cases: []results.Drawn{{Case: "c", Key: u.Key}}})
 		at := slices.IndexFunc(l, func(x results.Label) bool { return x.Axis == axisCF })
 		want, n := 0.0, 0
@@ -78,19 +77,19 @@ func TestPairIntervals(t *testing.T) {
 }
 
 // gathered is files of ratings joined with the store.
-func (b *bench) gathered(files ...File) *rated.Data {
+func (b *bench) gathered(files ...File) *Data {
 	b.t.Helper()
 	man, _, err := b.st.Manifest(b.t.Context())
 	b.must(err)
-	all, err := rated.Protocols(man)
+	all, err := Protocols(man)
 	b.must(err)
 	var list []judge.Rating
 	for _, f := range files {
-		more, err := judge.ReadRatings(f.Path, f.Content, rated.Readable(all))
+		more, err := judge.ReadRatings(f.Path, f.Content, Readable(all))
 		b.must(err)
 		list = append(list, more...)
 	}
-	d, err := rated.Gather(b.t.Context(), b.st, man, all[0], list)
+	d, err := Gather(b.t.Context(), b.st, man, all[0], list)
 	b.must(err)
 	return d
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/agree/rated"
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
@@ -31,14 +30,14 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 	if !ok {
 		return nil, man, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := rated.Protocols(man)
+	all, err := Protocols(man)
 	if err != nil {
 		return nil, man, err
 	}
 	var given []judge.Rating
 	var wrong []string
 	for _, f := range files {
-		list, err := judge.ReadRatings(f.Path, f.Content, rated.Readable(all))
+		list, err := judge.ReadRatings(f.Path, f.Content, Readable(all))
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
@@ -50,7 +49,7 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 	var out []results.Section
 	news := false
 	for _, p := range all {
-		joined, err := rated.Gather(ctx, st, man, p, given)
+		joined, err := Gather(ctx, st, man, p, given)
 		if err != nil {
 			return nil, man, err
 		}
@@ -99,7 +98,7 @@ func number(name, title, help string) results.Column {
 	return results.Column{Name: name, Title: title, Digits: 3, Help: help}
 }
 
-func text(s string) results.Cell { return study.Text(s) }
+func agreeText(s string) results.Cell { return study.Text(s) }
 
 func value(e *results.Estimate) results.Cell { return study.Value(e) }
 
@@ -121,7 +120,7 @@ func (d *data) name(s string) string { return d.Name + "-agree-" + s }
 
 // sections are all tables of one study.
 func (d *data) sections(o Options, means results.Section) []results.Section {
-	whole, choosing, checking := d.view("", o), d.view(rated.Dev, o), d.view(rated.Test, o)
+	whole, choosing, checking := d.view("", o), d.view(Dev, o), d.view(Test, o)
 	first := d.ordered(whole, choosing, checking)
 	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), means}
 	if fit := d.Rating.Fit; fit != nil {
@@ -195,7 +194,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 	holm, bh := stats.Holm(ps), stats.BenjaminiHochberg(ps)
 	for i, l := range lines {
 		why := "there is no tau"
-		main.Rows = append(main.Rows, append([]results.Cell{text(l.judge), text(l.axis), value(l.tau.Estimate), p(ps[i], ns[i], why), p(holm[i], ns[i], why), p(bh[i], ns[i], why)}, l.rest...))
+		main.Rows = append(main.Rows, append([]results.Cell{agreeText(l.judge), agreeText(l.axis), value(l.tau.Estimate), p(ps[i], ns[i], why), p(holm[i], ns[i], why), p(bh[i], ns[i], why)}, l.rest...))
 	}
 	macro := results.Table{Name: d.name("macro"), Title: "Macro tau-b", Columns: []results.Column{study.TextColumn("judge", "Judge"),
 		number("macro", "All", "mean of tau-b over axes"), number("macro_dev", "Dev", "the same, of the answers that a judge is chosen by"), number("macro_test", "Test", "of the others"),
@@ -213,7 +212,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 		if j != best {
 			behind = whole.difference(j, best)
 		}
-		main := []results.Cell{text(j), value(all[j]), value(choosing.macro(j)), value(checking.macro(j)), value(behind)}
+		main := []results.Cell{agreeText(j), value(all[j]), value(choosing.macro(j)), value(checking.macro(j)), value(behind)}
 		macro.Rows = append(macro.Rows, main)
 	}
 	margin := 5.0
@@ -226,7 +225,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 				continue
 			}
 			e, n := whole.equivalence(a, j, margin)
-			same.Rows = append(same.Rows, []results.Cell{text(j), text(a.Name), value(&results.Estimate{Value: e.Mean, Low: e.Low, High: e.High, N: n, Clusters: e.N, Why: string(e.Why)}), p(e.P, n, string(e.Why))})
+			same.Rows = append(same.Rows, []results.Cell{agreeText(j), agreeText(a.Name), value(&results.Estimate{Value: e.Mean, Low: e.Low, High: e.High, N: n, Clusters: e.N, Why: string(e.Why)}), p(e.P, n, string(e.Why))})
 		}
 	}
 	s := results.Section{Name: d.name("judges"), Title: "Judges and people (" + d.Name + ")", Figures: heat,
@@ -257,7 +256,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 }
 
 // heat shows a judge's grades by those of people.
-func (d *data) heat(v *view, a rated.Axis, judge string) (results.Figure, bool) {
+func (d *data) heat(v *view, a Axis, judge string) (results.Figure, bool) {
 	k := a.Grades()
 	if k == 0 {
 		return results.Figure{}, false
@@ -341,7 +340,7 @@ func (d *data) people(v *view) results.Section {
 			}
 			pairs := d.Again[a.Name][rater]
 			share, kappa := repeats(a, pairs)
-			ceiling.Rows = append(ceiling.Rows, []results.Cell{text(a.Name), text(rater), value(t.Estimate), count(rated), count(len(pairs)), value(share), value(kappa)})
+			ceiling.Rows = append(ceiling.Rows, []results.Cell{agreeText(a.Name), agreeText(rater), value(t.Estimate), count(rated), count(len(pairs)), value(share), value(kappa)})
 			if t.Value != nil {
 				s.Points = append(s.Points, results.Point{Label: rater, X: t.Estimate})
 			}
@@ -365,9 +364,9 @@ func (d *data) people(v *view) results.Section {
 				if a.Grades() > 0 {
 					ac1 = v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.AC1 })
 				}
-				kappas.Rows = append(kappas.Rows, []results.Cell{text(j), text(a.Name), text(rater), value(t.Estimate),
+				kappas.Rows = append(kappas.Rows, []results.Cell{agreeText(j), agreeText(a.Name), agreeText(rater), value(t.Estimate),
 					value(v.kappa(a, row, judged, stats.Plain)), value(v.kappa(a, row, judged, stats.Linear)), value(v.kappa(a, row, judged, stats.Quadratic)),
-					value(v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) })), value(ac1), text(shares(a, row, judged)), text(shares(a, judged, row))})
+					value(v.pair(two, a.Grades(), func(p *stats.Panel) stats.PanelStat { return p.Alpha(stats.Ordinal) })), value(ac1), agreeText(shares(a, row, judged)), agreeText(shares(a, judged, row))})
 			}
 		}
 		if len(s.Points) > 0 {
@@ -407,7 +406,7 @@ func extremes(s results.Series) string {
 }
 
 // repeats is how first and second ratings agree.
-func repeats(a rated.Axis, pairs []rated.Repeat) (share, kappa *results.Estimate) {
+func repeats(a Axis, pairs []Repeat) (share, kappa *results.Estimate) {
 	n := len(pairs)
 	if n == 0 {
 		none := results.Estimate{Why: "nothing was rated again"}
@@ -439,7 +438,7 @@ func repeats(a rated.Axis, pairs []rated.Repeat) (share, kappa *results.Estimate
 }
 
 // shares are how often each grade was given, to the answers that others graded, too.
-func shares(a rated.Axis, row []stats.Rating, others ...[]stats.Rating) string {
+func shares(a Axis, row []stats.Rating, others ...[]stats.Rating) string {
 	k := a.Grades()
 	if k == 0 {
 		return "no grades"
@@ -505,7 +504,7 @@ func (d *data) chance(v *view) results.Section {
 		}
 		for _, k := range kinds {
 			one, crossed, dropped := v.panel(a.Name, a.Grades(), k.of)
-			t.Rows = append(t.Rows, []results.Cell{text(a.Name), text("people"), text(k.name), value(one), value(crossed), count(dropped), text(levels[0])})
+			t.Rows = append(t.Rows, []results.Cell{agreeText(a.Name), agreeText("people"), agreeText(k.name), value(one), value(crossed), count(dropped), agreeText(levels[0])})
 		}
 	}
 	return results.Section{Name: d.name("chance"), Title: "Agreement beyond chance", Tables: []results.Table{t}}
@@ -541,8 +540,8 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	rules := policies(choosing.draw())
 	selection := map[string][]candidate{}
 	for _, j := range d.judgeNames() {
-		sum := rated.Tallies{}
-		row := func(axis string, by rated.Tallies) {
+		sum := Tallies{}
+		row := func(axis string, by Tallies) {
 			const none = "no judgments"
 			shams := "no sham answers"
 			if a := d.Rating.Alarm.Axis; a == "" {
@@ -553,10 +552,10 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			list := by.All()
 			gates := gatesOf(list)
 			others, alarmed := gates[:len(gates)-1], gates[len(gates)-1]
-			usable := func(t rated.Tally) int { return t.N - t.Invalid() - t.Abstained }
-			coverage := rateOf(list, func(t rated.Tally) (int, int) { return usable(t), t.N })
-			validity := rateOf(list, func(t rated.Tally) (int, int) { return usable(t), t.N - t.Abstained })
-			cells := []results.Cell{text(j), text(axis), value(share(alarmed.rate, shams))}
+			usable := func(t Tally) int { return t.N - t.Invalid() - t.Abstained }
+			coverage := rateOf(list, func(t Tally) (int, int) { return usable(t), t.N })
+			validity := rateOf(list, func(t Tally) (int, int) { return usable(t), t.N - t.Abstained })
+			cells := []results.Cell{agreeText(j), agreeText(axis), value(share(alarmed.rate, shams))}
 			for _, g := range others {
 				cells = append(cells, value(share(g.rate, none)))
 			}
@@ -566,7 +565,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			}
 			for _, p := range rules {
 				out, which := through(gates, p)
-				cells = append(cells, text(outcomeWords(out, which)))
+				cells = append(cells, agreeText(outcomeWords(out, which)))
 				if axis == "macro" {
 					alarms, cov := 2.0, 0.0
 					if k, n := alarmed.counts(); n > 0 {
@@ -597,10 +596,10 @@ func (d *data) gated(choosing, checking *view) results.Section {
 		list := selection[p.Name]
 		best := choose(list)
 		if best == nil {
-			pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), text(reasonOf(list, nil))})
+			pick.Rows = append(pick.Rows, []results.Cell{agreeText(p.Name), agreeText("none"), value(&results.Estimate{Why: "no judge was selected"}), value(&results.Estimate{Why: "no judge was selected"}), agreeText(reasonOf(list, nil))})
 			continue
 		}
-		pick.Rows = append(pick.Rows, []results.Cell{text(p.Name), text(best.Name), value(choosing.macro(best.Name)), value(checking.macro(best.Name)), text(reasonOf(list, best))})
+		pick.Rows = append(pick.Rows, []results.Cell{agreeText(p.Name), agreeText(best.Name), value(choosing.macro(best.Name)), value(checking.macro(best.Name)), agreeText(reasonOf(list, best))})
 	}
 	s := results.Section{Name: d.name("gates"), Title: "May a judge be used?", Tables: []results.Table{t, pick}}
 	if len(t.Rows) == 0 {

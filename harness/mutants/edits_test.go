@@ -94,11 +94,11 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"drawn ties count whole", "drawnFlips", "count += 0.5", "count++"},
 			{"replicates of few clusters vary as those of many", "tailOf", "-math.Sqrt(k/(k-1)) * StudentQuantile(1-alpha/2, k-1)", "-StudentQuantile(1-alpha/2, k-1)"},
 		}},
-		{dir: "results/stats/prevalence", mutants: []mutant{
-			{"the likelihood ratio is halved", "Counts.interval", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
-			{"the quantile is the normal one", "Counts.interval", "stats.StudentQuantile(0.975, float64(max(1, labelled-2)))", "stats.Z95"},
-			{"false alarms are right ones", "Counts.likelihood", "c.No - c.TrueNo", "c.TrueNo"},
-			{"a narrow interval begins at the grid", "Counts.interval", "min(value, at(first))", "at(first)"},
+		{dir: "harness/agree", mutants: []mutant{
+			{"the likelihood ratio is halved", "PrevalenceCounts.interval", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
+			{"the quantile is the normal one", "PrevalenceCounts.interval", "stats.StudentQuantile(0.975, float64(max(1, labelled-2)))", "stats.Z95"},
+			{"false alarms are right ones", "PrevalenceCounts.likelihood", "c.No - c.TrueNo", "c.TrueNo"},
+			{"a narrow interval begins at the grid", "PrevalenceCounts.interval", "min(value, at(first))", "at(first)"},
 		}},
 		{dir: "results/rating", tests: "TestPowerCut", mutants: []mutant{
 			{"a click is kept before it is on the disk", "Log.put", "l.sync()", "nil"},

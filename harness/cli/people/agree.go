@@ -134,7 +134,7 @@ func Rate(in command.Streams) *cli.Command {
 }
 
 func (s streams) rateSample(c *cli.Context) error {
-	w := agree.Wanted{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
+	w := agree.Drawing{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
 		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
 	if c.IsSet("calibration") {
 		w.Calibration = c.Int("calibration")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/agree"
 	"assay/harness/cli/command"
-	"assay/harness/reading"
 	"assay/results/rating"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -48,7 +48,7 @@ func (s streams) rateServe() *cli.Command {
 }
 
 // study reads the reader study of a store, and where its clicks are.
-func (s streams) study(c *cli.Context) (*store.Store, *reading.Set, string, error) {
+func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error) {
 	path, err := command.StoreOf(c)
 	if err != nil {
 		return nil, nil, "", err
@@ -57,11 +57,11 @@ func (s streams) study(c *cli.Context) (*store.Store, *reading.Set, string, erro
 	if err != nil {
 		return nil, nil, "", command.Environment(err)
 	}
-	w := reading.Wanted{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
+	w := agree.Selection{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
 	if len(w.Rubrics) == 0 {
 		w.Rubrics = nil
 	}
-	set, err := reading.Of(c.Context, st, w)
+	set, err := agree.ReadStore(c.Context, st, w)
 	if err != nil {
 		st.Close()
 		return nil, nil, "", declined(c.Command.Name, err)
@@ -71,7 +71,7 @@ func (s streams) study(c *cli.Context) (*store.Store, *reading.Set, string, erro
 
 // declined tells what was asked for wrongly from what could not be done.
 func declined(name string, err error) error {
-	var no *reading.RefusedError
+	var no *agree.StoreRefusedError
 	if errors.As(err, &no) {
 		return command.Usage("rate %s: %w", name, err)
 	}
@@ -130,7 +130,7 @@ func (s streams) show(ctx context.Context, o viewer.Options, h http.Handler) err
 }
 
 // illustrated finds the study's pictures, all of them.
-func (s streams) illustrated(c *cli.Context, st *store.Store, set *reading.Set) (rating.Pictures, error) {
+func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (rating.Pictures, error) {
 	if c.Bool("without-pictures") {
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func (s streams) export(c *cli.Context) error {
 	if err != nil {
 		return command.Environment(err)
 	}
-	var n reading.Written
+	var n agree.Written
 	write := func(verdicts io.Writer) error {
 		return command.WriteFile(c.String("out"), func(grades io.Writer) (err error) {
 			n, err = set.Export(log, grades, verdicts)

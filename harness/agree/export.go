@@ -1,4 +1,4 @@
-package reading
+package agree
 
 import (
 	"encoding/csv"

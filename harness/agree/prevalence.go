@@ -1,6 +1,7 @@
-// Package prevalence corrects the share of cases that a judge calls positive for what he
+// Prevalence corrects the share of cases that a judge calls positive for what he
 // gets wrong.
-package prevalence
+
+package agree
 
 import (
 	"math"
@@ -16,9 +17,9 @@ const (
 	NoSpecificity stats.Undefined = "no labelled case is negative"
 )
 
-// Estimate is the share of positive cases, from a judge who errs (Rogan and Gladen
+// PrevalenceEstimate is the share of positive cases, from a judge who errs (Rogan and Gladen
 // 1978); fields are nil where they do not exist.
-type Estimate struct {
+type PrevalenceEstimate struct {
 	Unclipped *float64
 	Value     *float64 // in [0, 1]
 	Low, High *float64 // 95 %, by the profile likelihood
@@ -34,25 +35,25 @@ func RoganGladen(p, se, sp float64) (unclipped float64, why stats.Undefined) {
 	return (p + sp - 1) / (se + sp - 1), ""
 }
 
-// Counts are what a judge said of binary cases: how many of Judged, which have no
+// PrevalenceCounts are what a judge said of binary cases: how many of Judged, which have no
 // label, he called positive; and of those labelled positive and negative, how many
 // he called so.
-type Counts struct {
+type PrevalenceCounts struct {
 	Judged, Positive int
 	Yes, TrueYes     int
 	No, TrueNo       int
 }
 
-// Case is a binary case that a judge has seen.
-type Case struct {
+// JudgedCase is a binary case that a judge has seen.
+type JudgedCase struct {
 	Called  bool  // positive, by the judge
 	Label   *bool // by people; nil: it has none
 	Cluster int   // of cases that are not independent of each other, from 0
 }
 
-// Of is Rogan's and Gladen's estimate with an interval over clusters.
-func Of(cases []Case) Estimate {
-	var c Counts
+// EstimatePrevalence is Rogan's and Gladen's estimate with an interval over clusters.
+func EstimatePrevalence(cases []JudgedCase) PrevalenceEstimate {
+	var c PrevalenceCounts
 	labelled := map[int]bool{}
 	count := func(all, called *int, is bool) {
 		*all++
@@ -78,7 +79,7 @@ func Of(cases []Case) Estimate {
 
 // inflation is how much larger the variance of the estimate is over clusters than if every
 // case was one of its own; at least 1.
-func (c Counts) inflation(cases []Case) float64 {
+func (c PrevalenceCounts) inflation(cases []JudgedCase) float64 {
 	share := func(k, n int) float64 { return float64(k) / float64(max(n, 1)) }
 	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
 	pi := 0.0
@@ -120,21 +121,21 @@ func (c Counts) inflation(cases []Case) float64 {
 }
 
 // estimate is Rogan's and Gladen's.
-func (c Counts) estimate(inflation float64, labelled int) Estimate {
+func (c PrevalenceCounts) estimate(inflation float64, labelled int) PrevalenceEstimate {
 	switch {
 	case c.Judged == 0:
-		return Estimate{Why: NoJudged}
+		return PrevalenceEstimate{Why: NoJudged}
 	case c.Yes == 0:
-		return Estimate{Why: NoSensitivity}
+		return PrevalenceEstimate{Why: NoSensitivity}
 	case c.No == 0:
-		return Estimate{Why: NoSpecificity}
+		return PrevalenceEstimate{Why: NoSpecificity}
 	}
 	share := func(k, n int) float64 { return float64(k) / float64(n) }
 	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
-	var out Estimate
+	var out PrevalenceEstimate
 	raw, why := RoganGladen(p, se, sp)
 	if why != "" {
-		return Estimate{Why: why}
+		return PrevalenceEstimate{Why: why}
 	}
 	clipped := min(1, max(0, raw))
 	out.Unclipped, out.Value = &raw, &clipped
@@ -148,7 +149,7 @@ func (c Counts) estimate(inflation float64, labelled int) Estimate {
 // labelled clusters - 2 degrees of freedom, two shares being known from the labels alone,
 // times what clusters inflate the variance by (Rao and Scott 1981). A judge
 // who tells nothing leaves nearly all of [0, 1]. value lies between the ends.
-func (c Counts) interval(value, inflation float64, labelled int) (low, high float64) {
+func (c PrevalenceCounts) interval(value, inflation float64, labelled int) (low, high float64) {
 	const steps = 200
 	at := func(i int) float64 { return float64(i) / steps }
 	t := stats.StudentQuantile(0.975, float64(max(1, labelled-2)))
@@ -187,7 +188,7 @@ func (c Counts) interval(value, inflation float64, labelled int) (low, high floa
 // likelihood is the logarithm of the greatest likelihood of the counts at a prevalence
 // pi: over sensitivity a and one less specificity b, with pi a + (1-pi) b of the cases
 // called positive.
-func (c Counts) likelihood(pi float64) float64 {
+func (c PrevalenceCounts) likelihood(pi float64) float64 {
 	falseYes := c.No - c.TrueNo
 	low, high := -1.0, 1.0 // Lagrange's multiplier
 	shares := func(m float64) (p, a, b float64) {

@@ -1,4 +1,4 @@
-package prevalence
+package agree
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 )
 
 // alone is the estimate where every case is a cluster of its own.
-func (c Counts) alone() Estimate { return c.estimate(1, c.Yes+c.No) }
+func (c PrevalenceCounts) alone() PrevalenceEstimate { return c.estimate(1, c.Yes+c.No) }
 
 func TestGoldenRoganGladen(t *testing.T) {
 	var file struct {
@@ -26,7 +26,7 @@ func TestGoldenRoganGladen(t *testing.T) {
 			Out struct{ Unclipped, Estimate *float64 }
 		}
 	}
-	b, err := os.ReadFile("testdata/rogan_gladen.json")
+	b, err := os.ReadFile("testdata/prevalence/rogan_gladen.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +34,10 @@ func TestGoldenRoganGladen(t *testing.T) {
 		t.Fatalf("%d cases, %v", len(file.Cases), err)
 	}
 	for _, c := range file.Cases {
-		var got Estimate
+		var got PrevalenceEstimate
 		switch k := c.Counts; {
 		case k != nil:
-			got = Counts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.alone()
+			got = PrevalenceCounts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.alone()
 		case c.P == nil || c.SE == nil || c.SP == nil:
 			continue // what is not known has no number to hand over
 		default:
@@ -69,7 +69,7 @@ func said(v *float64) string {
 // TestInterval: at an end inside of (0, 1) the likelihood ratio is the limit, and a step
 // beyond it is more. The likelihood is looked for over a grid here, finer around what was found.
 func TestInterval(t *testing.T) {
-	ratio := func(c Counts, pi float64) float64 {
+	ratio := func(c PrevalenceCounts, pi float64) float64 {
 		l := func(k, n int, x float64) float64 {
 			return float64(k)*math.Log(x) + float64(n-k)*math.Log(1-x)
 		}
@@ -95,7 +95,7 @@ func TestInterval(t *testing.T) {
 		}
 		return 2 * (free(c.Positive, c.Judged) + free(c.TrueYes, c.Yes) + free(c.No-c.TrueNo, c.No) - best)
 	}
-	for _, c := range []Counts{
+	for _, c := range []PrevalenceCounts{
 		{Judged: 500, Positive: 150, Yes: 40, TrueYes: 36, No: 60, TrueNo: 54},
 		{Judged: 90, Positive: 40, Yes: 12, TrueYes: 11, No: 18, TrueNo: 17},
 		{Judged: 90, Positive: 40, Yes: 12, TrueYes: 12, No: 18, TrueNo: 18},
@@ -130,7 +130,7 @@ func TestInterval(t *testing.T) {
 		}
 	}
 	// A judge whose shares contradict each other: nobody is positive, and it says so in an interval.
-	e := Counts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.alone()
+	e := PrevalenceCounts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.alone()
 	if *e.Value != 0 || *e.Low != 0 || *e.High <= 0 || *e.High > 0.05 {
 		t.Errorf("%v [%v, %v], want 0 and an interval from 0", *e.Value, *e.Low, *e.High)
 	}
@@ -142,7 +142,7 @@ func TestInterval(t *testing.T) {
 // rejected can be two pieces, about the truth, with which all between them counts: he is above 97 %.
 // The figures of docs/agree.md at their N:
 //
-//	ASSAY_SLOW=1 go test -v -run TestCoverage ./results/stats/prevalence
+//	ASSAY_SLOW=1 go test -v -run TestCoverage ./harness/agree
 func TestCoverage(t *testing.T) {
 	rounds, slow := 100, os.Getenv("ASSAY_SLOW") != ""
 	if slow {
@@ -190,7 +190,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // counts draws cases and what a judge says of them.
-func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c Counts) {
+func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c PrevalenceCounts) {
 	for i := range all {
 		yes := rng.Binomial(1, positive)
 		says := rng.Binomial(1, []float64{1 - sp, se}[yes])
@@ -213,9 +213,9 @@ func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c
 // they do once; each a cluster of its own, they are the counts.
 func TestOfClusters(t *testing.T) {
 	yes, no := true, false
-	var once []Case
+	var once []JudgedCase
 	for i := range 60 {
-		c := Case{Called: i%3 == 0, Cluster: i}
+		c := JudgedCase{Called: i%3 == 0, Cluster: i}
 		switch {
 		case i < 12:
 			c.Label, c.Called = &yes, i%4 != 0
@@ -224,13 +224,13 @@ func TestOfClusters(t *testing.T) {
 		}
 		once = append(once, c)
 	}
-	var tens []Case
+	var tens []JudgedCase
 	for _, c := range once {
 		for range 10 {
 			tens = append(tens, c)
 		}
 	}
-	a, b, counts := Of(once), Of(tens), Counts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.alone()
+	a, b, counts := EstimatePrevalence(once), EstimatePrevalence(tens), PrevalenceCounts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.alone()
 	if *a.Low != *counts.Low || *a.High != *counts.High || *a.Value != *counts.Value {
 		t.Errorf("each a cluster: %v [%v, %v], want %v [%v, %v]", *a.Value, *a.Low, *a.High, *counts.Value, *counts.Low, *counts.High)
 	}

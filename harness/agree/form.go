@@ -1,4 +1,4 @@
-package reading
+package agree
 
 import (
 	"encoding/json"
@@ -57,7 +57,7 @@ func formOf(r judge.Rubric, fields json.RawMessage, asks map[string]study.Ask) (
 		if !r.Number.Whole {
 			return f, false
 		}
-		f.fields = []rating.Field{graded(r.Name, r.Name, r.Number.Low, r.Number.High, asks[r.Name])}
+		f.fields = []rating.Field{storeGraded(r.Name, r.Name, r.Number.Low, r.Number.High, asks[r.Name])}
 		return f, true
 	}
 	if json.Unmarshal(r.Schema, &f.schema) != nil {
@@ -65,7 +65,7 @@ func formOf(r judge.Rubric, fields json.RawMessage, asks map[string]study.Ask) (
 	}
 	for _, name := range f.schema.Required {
 		p := f.schema.Properties[name]
-		if field, ok := fieldOf(p, r.Name+"/"+name, r.Name+"."+name, label(name), asks); ok {
+		if field, ok := storeFieldOf(p, r.Name+"/"+name, r.Name+"."+name, label(name), asks); ok {
 			f.fields = append(f.fields, field)
 			continue
 		}
@@ -90,7 +90,7 @@ func (f *form) ofUnits(list string, item schema, fields json.RawMessage, asks ma
 				continue
 			}
 			axis := f.rubric.Name + "." + name
-			field, ok := fieldOf(item.Properties[name], fmt.Sprintf("%s/%d/%s", f.rubric.Name, i+1, name), axis, label(name), asks)
+			field, ok := storeFieldOf(item.Properties[name], fmt.Sprintf("%s/%d/%s", f.rubric.Name, i+1, name), axis, label(name), asks)
 			if !ok {
 				continue
 			}
@@ -142,8 +142,8 @@ func unitsOf(list, number string, item schema, fields json.RawMessage) []unit {
 	return out
 }
 
-// fieldOf is the field of one property; false: no form asks for it.
-func fieldOf(p schema, name, axis, title string, asks map[string]study.Ask) (rating.Field, bool) {
+// storeFieldOf is the field of one property; false: no form asks for it.
+func storeFieldOf(p schema, name, axis, title string, asks map[string]study.Ask) (rating.Field, bool) {
 	ask := asks[axis]
 	if ask.Title == "" {
 		ask.Title = title
@@ -162,7 +162,7 @@ func fieldOf(p schema, name, axis, title string, asks map[string]study.Ask) (rat
 	case p.Type == "boolean":
 		f.Options = []rating.Option{{Value: "true", Text: "yes", Key: "1"}, {Value: "false", Text: "no", Key: "2"}}
 	case p.Type == "integer" && p.Minimum != nil && p.Maximum != nil && *p.Maximum-*p.Minimum < 10:
-		return graded(name, axis, *p.Minimum, *p.Maximum, ask), true
+		return storeGraded(name, axis, *p.Minimum, *p.Maximum, ask), true
 	case len(p.Enum) > 0:
 		options(p.Enum)
 	case p.Type == "array" && p.Items != nil && len(p.Items.Enum) > 0:
@@ -174,8 +174,8 @@ func fieldOf(p schema, name, axis, title string, asks map[string]study.Ask) (rat
 	return f, true
 }
 
-// graded is a field of whole grades.
-func graded(name, axis string, low, high float64, ask study.Ask) rating.Field {
+// storeGraded is a field of whole grades.
+func storeGraded(name, axis string, low, high float64, ask study.Ask) rating.Field {
 	f := rating.Field{Name: name, Axis: axis, Title: ask.Title, Help: ask.Help, Number: true}
 	if f.Title == "" {
 		f.Title = axis
@@ -196,7 +196,7 @@ func graded(name, axis string, low, high float64, ask study.Ask) rating.Field {
 
 // axisField is the field of an axis that people alone rate.
 func axisField(a judge.Axis, asks map[string]study.Ask) rating.Field {
-	return graded(a.Name, a.Name, a.Low, a.High, asks[a.Name])
+	return storeGraded(a.Name, a.Name, a.Low, a.High, asks[a.Name])
 }
 
 // label is a machine's name for people.

@@ -1,7 +1,8 @@
-// Package rated joins ratings with the answers and judgments of a store.
+// Rated joins ratings with the answers and judgments of a store.
 //
 // What people can rate is what a study's rubrics and its study.Rating say.
-package rated
+
+package agree
 
 import (
 	"cmp"
@@ -111,8 +112,8 @@ func Readable(all []Protocol) []judge.Axis {
 	return out
 }
 
-// Unit is a rated answer.
-type Unit struct {
+// RatedUnit is a rated answer.
+type RatedUnit struct {
 	Name    string      // hex digits
 	Key     results.Key // zero: the store lacks it
 	Item    string
@@ -125,7 +126,7 @@ type Unit struct {
 type Data struct {
 	Protocol
 	Seed     uint64
-	Units    []Unit
+	Units    []RatedUnit
 	Raters   []string
 	Axes     []Axis                               // that somebody rated
 	Human    map[string]stats.Ratings             // by axis; a row for each rater
@@ -223,7 +224,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 		rows = append(rows, rated{r, u.Name})
 	}
 	slices.Sort(d.Raters)
-	slices.SortFunc(d.Units, func(a, b Unit) int {
+	slices.SortFunc(d.Units, func(a, b RatedUnit) int {
 		return cmp.Or(strings.Compare(a.Item, b.Item), strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Name, b.Name))
 	})
 	at := map[string]int{}
@@ -413,7 +414,7 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 
 // finder finds the answer that a rating is of, by the name under which it was drawn,
 // by what judges are shown of it, or by its text; false: the store has none.
-func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (Unit, bool), error) {
+func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (RatedUnit, bool), error) {
 	type named struct {
 		digits string
 		key    results.Key
@@ -451,7 +452,7 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 			}
 		}
 	}
-	return func(r judge.Rating) (Unit, bool) {
+	return func(r judge.Rating) (RatedUnit, bool) {
 		key, ok := results.Key{}, false
 		if r.Case != "" {
 			for _, n := range byDigits[r.Case[:judge.CaseDigits]] {
@@ -469,9 +470,9 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 				name = r.Text.Short()
 			}
 			unknown := "unknown " + name[:judge.CaseDigits]
-			return Unit{Name: name[:judge.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
+			return RatedUnit{Name: name[:judge.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
 		}
-		return Unit{Name: NameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
+		return RatedUnit{Name: NameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
 	}, nil
 }
 

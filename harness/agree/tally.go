@@ -1,4 +1,4 @@
-package rated
+package agree
 
 import (
 	"maps"

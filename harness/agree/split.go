@@ -1,4 +1,4 @@
-package rated
+package agree
 
 import (
 	"encoding/binary"
@@ -25,14 +25,14 @@ func (d *Data) Split(old results.Split) (results.Split, bool) {
 	for name, part := range old.Parts {
 		s.Parts[name] = part
 	}
-	rank := func(u Unit) string {
+	rank := func(u RatedUnit) string {
 		return string(results.DigestOf(binary.LittleEndian.AppendUint64(nil, s.Seed), []byte("split"), []byte(u.Name)))
 	}
-	order := make([]*Unit, len(d.Units))
+	order := make([]*RatedUnit, len(d.Units))
 	for i := range d.Units {
 		order[i] = &d.Units[i]
 	}
-	slices.SortFunc(order, func(a, b *Unit) int {
+	slices.SortFunc(order, func(a, b *RatedUnit) int {
 		if c := strings.Compare(a.Stratum, b.Stratum); c != 0 {
 			return c
 		}

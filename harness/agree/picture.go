@@ -1,4 +1,4 @@
-package reading
+package agree
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 		return nil, err
 	}
 	if results.DigestOf(cfg.Text) != man.Digest {
-		return nil, &RefusedError{fmt.Sprintf("%s is not the bench.yaml of this run, and so not of its pictures: name that with -c", file)}
+		return nil, &StoreRefusedError{fmt.Sprintf("%s is not the bench.yaml of this run, and so not of its pictures: name that with -c", file)}
 	}
 	b, err := assemble(cfg)
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package reading makes a reader study of answers that were drawn, and reads it back.
+// Store makes a reader study of answers that were drawn, and reads it back.
 //
 //  1. reading.go makes its cases: what a rater is shown and asked, and nothing of whose
 //     answer it is.
 //  2. form.go makes the form of a case from the rubrics, and verdicts from what people said.
 //  3. picture.go makes the pictures again, as they were sent.
 //  4. export.go writes what people said, for assay agree and for judges of kind human.
-package reading
+
+package agree
 
 import (
 	"context"
@@ -23,8 +24,8 @@ import (
 	"assay/results/text"
 )
 
-// Wanted is which study is wanted of a store.
-type Wanted struct {
+// Selection is which study is wanted of a store.
+type Selection struct {
 	Study   string   // "": of the last draw
 	Rubrics []string // nil: all that a form can be made of
 	Also    []string // axes that people alone rate
@@ -41,20 +42,20 @@ type Set struct {
 	axes  []judge.Axis // asked for with Also
 }
 
-// RefusedError says why something is not done that was asked for.
-type RefusedError struct{ Why string }
+// StoreRefusedError says why something is not done that was asked for.
+type StoreRefusedError struct{ Why string }
 
-func (e *RefusedError) Error() string { return e.Why }
+func (e *StoreRefusedError) Error() string { return e.Why }
 
-// Of makes the reader study of the answers that were drawn last.
-func Of(ctx context.Context, st *store.Store, w Wanted) (*Set, error) {
+// ReadStore makes the reader study of the answers that were drawn last.
+func ReadStore(ctx context.Context, st *store.Store, w Selection) (*Set, error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	draw, found := lastDraw(man, w.Study)
 	if !ok || !found {
-		return nil, &RefusedError{"no answers were drawn for people to rate: assay rate sample draws them"}
+		return nil, &StoreRefusedError{"no answers were drawn for people to rate: assay rate sample draws them"}
 	}
 	p, err := experiment.New(draw.Study, nil, study.Choice{})
 	if err != nil {
@@ -87,7 +88,7 @@ func Of(ctx context.Context, st *store.Store, w Wanted) (*Set, error) {
 		}
 	}
 	if len(s.Cases) == 0 {
-		return nil, &RefusedError{fmt.Sprintf("none of the %d answers that were drawn has a judgment under a rubric that people can be asked: run assay judge first, or draw other answers", len(draw.Cases))}
+		return nil, &StoreRefusedError{fmt.Sprintf("none of the %d answers that were drawn has a judgment under a rubric that people can be asked: run assay judge first, or draw other answers", len(draw.Cases))}
 	}
 	b, err := json.Marshal([]any{draw.Study, draw.Seed, s.Cases, s.Calibration})
 	if err != nil {
@@ -111,7 +112,7 @@ func lastDraw(man results.Manifest, study string) (results.Draw, bool) {
 
 // asked are the rubrics that people are asked under, of those that judges were asked
 // under: a form needs what a judge was shown.
-func (s *Set) asked(p study.Study, judged map[string][]string, w Wanted) ([]judge.Rubric, error) {
+func (s *Set) asked(p study.Study, judged map[string][]string, w Selection) ([]judge.Rubric, error) {
 	var out []judge.Rubric
 	var names []string
 	for _, r := range p.Rubrics {
@@ -125,7 +126,7 @@ func (s *Set) asked(p study.Study, judged map[string][]string, w Wanted) ([]judg
 	}
 	for _, name := range w.Rubrics {
 		if !slices.Contains(names, name) {
-			return nil, &RefusedError{fmt.Sprintf("--rubrics: expected rubrics that judges were asked under (%s), found %q", strings.Join(names, ", "), name)}
+			return nil, &StoreRefusedError{fmt.Sprintf("--rubrics: expected rubrics that judges were asked under (%s), found %q", strings.Join(names, ", "), name)}
 		}
 	}
 	for _, name := range w.Also {
@@ -135,7 +136,7 @@ func (s *Set) asked(p study.Study, judged map[string][]string, w Wanted) ([]judg
 			for _, a := range p.Rating.People {
 				known = append(known, a.Name)
 			}
-			return nil, &RefusedError{fmt.Sprintf("--also: expected what people rate of study %s beside its rubrics (%s), found %q", p.Name, strings.Join(known, ", "), name)}
+			return nil, &StoreRefusedError{fmt.Sprintf("--also: expected what people rate of study %s beside its rubrics (%s), found %q", p.Name, strings.Join(known, ", "), name)}
 		}
 		s.axes = append(s.axes, p.Rating.People[i])
 	}
