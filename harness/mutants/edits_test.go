@@ -391,7 +391,7 @@ func figures() []suite {
 			{"no verdict is taken before one", "tables.rankJudgment", `e.row[t.judgment.index("verdict")] != nil`, `e.row[t.judgment.index("verdict")] == nil`},
 			{"items of other facts are one", "join.items", "digest([][]any{have}) != digest([][]any{r})", "len(have) != len(r)"},
 		}},
-		{dir: "harness/export", tests: "ByHand", mutants: []mutant{
+		{dir: "harness/exchange", tests: "ByHand", mutants: []mutant{
 			{"energies in millijoules", "trialRow", "float64(e) / 1000", "float64(e)"},
 			{"devices count from 1", "Samples", "int64(n)", "int64(n+1)"},
 		}},

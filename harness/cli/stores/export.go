@@ -10,8 +10,8 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/cli/terminal"
+	"assay/harness/exchange"
 	"assay/harness/experiment"
-	"assay/harness/export"
 	"assay/harness/view"
 	"assay/results/store"
 )
@@ -33,15 +33,15 @@ func Export(in command.Streams) *cli.Command {
 		ArgsUsage:   "[STORE.sqlite]",
 		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
-			&cli.StringFlag{Name: "rows", Value: export.Kinds()[0], Usage: "one of " + strings.Join(export.Kinds(), ", ")},
-			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(export.Formats(), ", ") + "; - is the standard output", TakesFile: true},
+			&cli.StringFlag{Name: "rows", Value: exchange.Kinds()[0], Usage: "one of " + strings.Join(exchange.Kinds(), ", ")},
+			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(exchange.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
 			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
 			&cli.StringFlag{Name: "columns", Value: columnsUsed, Usage: columnsUsed + ": those that have a value in some row and do not repeat another, or " + columnsAll},
 			&cli.BoolFlag{Name: "describe", Usage: "say what all columns are instead"},
 		},
 		Action: func(c *cli.Context) error {
-			format, err := export.FormatOf(c.String("format"), c.String("out"))
+			format, err := exchange.FormatOf(c.String("format"), c.String("out"))
 			if err != nil {
 				return command.Usage("export: %w", err)
 			}
@@ -52,8 +52,8 @@ func Export(in command.Streams) *cli.Command {
 			if of := c.String("columns"); of != columnsUsed && of != columnsAll {
 				return command.Usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
 			}
-			if !slices.Contains(export.Kinds(), c.String("rows")) {
-				return command.Usage("export: --rows: expected one of %s, found %q", strings.Join(export.Kinds(), ", "), c.String("rows"))
+			if !slices.Contains(exchange.Kinds(), c.String("rows")) {
+				return command.Usage("export: --rows: expected one of %s, found %q", strings.Join(exchange.Kinds(), ", "), c.String("rows"))
 			}
 			st, err := store.OpenReader(c.Context, path)
 			if err != nil {
@@ -68,7 +68,7 @@ func Export(in command.Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			table, err := export.Of(c.Context, st, c.String("rows"), studies, beside)
+			table, err := exchange.TableOf(c.Context, st, c.String("rows"), studies, beside)
 			switch {
 			case err != nil:
 				return command.Environment(err)
@@ -99,8 +99,8 @@ func Export(in command.Streams) *cli.Command {
 }
 
 // beside finds questions and pictures where bench.yaml and its data are at hand.
-func (s streams) beside(c *cli.Context, st *store.Store) (export.Beside, error) {
-	var b export.Beside
+func (s streams) beside(c *cli.Context, st *store.Store) (exchange.Beside, error) {
+	var b exchange.Beside
 	dir := c.String("images")
 	if c.String("rows") != "trials" {
 		if dir != "" {
@@ -118,7 +118,7 @@ func (s streams) beside(c *cli.Context, st *store.Store) (export.Beside, error) 
 		}
 	}
 	if dir != "" {
-		b.Images = &export.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")}, command.Assemble)}
+		b.Images = &exchange.Images{Dir: dir, Of: view.Pictures(st, man, []string{c.String("config")}, command.Assemble)}
 	}
 	if c.Bool("describe") {
 		return b, nil
@@ -127,7 +127,7 @@ func (s streams) beside(c *cli.Context, st *store.Store) (export.Beside, error) 
 	if exp, err := command.Load(c); err != nil {
 		why = err
 	} else {
-		b.Questions, why = export.QuestionsOf(exp.Config, exp.Sets, man)
+		b.Questions, why = exchange.QuestionsOf(exp.Config, exp.Sets, man)
 	}
 	if why != nil {
 		fmt.Fprintf(s.Err, "note: questions and gold answers are left empty, because they are read from the data of bench.yaml (-c): %v\n", why)

@@ -12,10 +12,10 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/dataset/table"
+	"assay/harness/exchange"
 	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/harness/plan"
-	"assay/harness/predictions"
 )
 
 // predictions is the command import predictions.
@@ -27,7 +27,7 @@ func (s streams) predictions(version, revision string) *cli.Command {
 			"what has no answer is a failure. assay run then judges and reports them. The report says which file they are from.",
 		ArgsUsage: "FILE",
 		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
-			&cli.StringFlag{Name: "as", Usage: "how FILE is written: " + strings.Join(predictions.Formats(), ", ")},
+			&cli.StringFlag{Name: "as", Usage: "how FILE is written: " + strings.Join(exchange.ImportFormats(), ", ")},
 			&cli.StringFlag{Name: "model", Usage: "whose answers they are: its `NAME` in bench.yaml (default: the only imported one)"},
 			&cli.StringFlag{Name: "study", Usage: "they are answers in this `STUDY` (default: the only one)"},
 			&cli.StringFlag{Name: "arm", Usage: "they are answers under this `ARM` (default: the study's only one, or what the column arm says)"},
@@ -45,8 +45,8 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	switch {
 	case c.NArg() != 1:
 		return command.Usage("import predictions: expected one file, found %d arguments", c.NArg())
-	case !slices.Contains(predictions.Formats(), as):
-		return command.Usage("import predictions: --as: expected one of %s, found %q", strings.Join(predictions.Formats(), ", "), as)
+	case !slices.Contains(exchange.ImportFormats(), as):
+		return command.Usage("import predictions: --as: expected one of %s, found %q", strings.Join(exchange.ImportFormats(), ", "), as)
 	case ids != "" && ids != "item" && ids != "place":
 		return command.Usage("import predictions: --ids: expected item or place, found %q", ids)
 	}
@@ -54,8 +54,8 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return err
 	}
-	t := predictions.Target{Study: c.String("study"), Model: c.String("model"), Arm: c.String("arm"), Condition: c.String("condition"),
-		AnyGold: c.Bool("any-gold"), ByPlace: ids == "place" || ids == "" && as == predictions.FormatLMMSEval}
+	t := exchange.Target{Study: c.String("study"), Model: c.String("model"), Arm: c.String("arm"), Condition: c.String("condition"),
+		AnyGold: c.Bool("any-gold"), ByPlace: ids == "place" || ids == "" && as == exchange.FormatLMMSEval}
 	var imported, studies []string
 	for _, m := range b.Config.Models {
 		if b.Config.Imported(m.Name) {
@@ -93,7 +93,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return command.Environment(err)
 	}
-	rows, problems := predictions.Read(as, file, content, predictions.Columns{ID: c.String("id"), Answer: c.String("answer")})
+	rows, problems := exchange.Read(as, file, content, exchange.Columns{ID: c.String("id"), Answer: c.String("answer")})
 	if len(problems) > 0 {
 		return command.Usage("%w", table.Listed(problems))
 	}
@@ -101,7 +101,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return command.Usage("%w", err)
 	}
-	j, problems := predictions.Join(file, rows, t, p, b.Sets[name])
+	j, problems := exchange.Join(file, rows, t, p, b.Sets[name])
 	if len(problems) > 0 {
 		return command.Usage("%w", table.Listed(problems))
 	}
@@ -119,9 +119,9 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		return command.Environment(err)
 	}
 	defer st.Close()
-	by := predictions.Elsewhere(server)
-	man.Models[t.Model], man.Imported = by, predictions.Note(man.Imported, file, as, content, t, j)
-	stored, err := predictions.Put(c.Context, st, j.Trials, by, func() error { return st.PutManifest(c.Context, man) })
+	by := exchange.Elsewhere(server)
+	man.Models[t.Model], man.Imported = by, exchange.Note(man.Imported, file, as, content, t, j)
+	stored, err := exchange.Put(c.Context, st, j.Trials, by, func() error { return st.PutManifest(c.Context, man) })
 	if err != nil {
 		return command.Environment(err)
 	}

@@ -14,10 +14,10 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/dataset/table"
+	"assay/harness/exchange"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/score"
-	"assay/harness/sidescore"
 	"assay/results"
 	"assay/results/report"
 	"assay/results/store"
@@ -30,21 +30,21 @@ func (s streams) reports() *cli.Command {
 		Usage:       "write reports and their references for tools that compare them",
 		Description: "For RadCliQ: predictions.csv and references.csv, two files of study_id and report of the same length and order, and ids.csv, by which assay import scores finds the answers again.",
 		Flags: []cli.Flag{command.ConfigFlag(),
-			&cli.StringFlag{Name: "for", Value: sidescore.Tools()[0], Usage: "the tool: " + strings.Join(sidescore.Tools(), ", ")},
+			&cli.StringFlag{Name: "for", Value: exchange.Tools()[0], Usage: "the tool: " + strings.Join(exchange.Tools(), ", ")},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write into", TakesFile: true}},
 		Action: func(c *cli.Context) error {
 			if err := command.NoArguments(c); err != nil {
 				return err
 			}
-			if !slices.Contains(sidescore.Tools(), c.String("for")) {
-				return command.Usage("export reports: --for: expected one of %s, found %q", strings.Join(sidescore.Tools(), ", "), c.String("for"))
+			if !slices.Contains(exchange.Tools(), c.String("for")) {
+				return command.Usage("export reports: --for: expected one of %s, found %q", strings.Join(exchange.Tools(), ", "), c.String("for"))
 			}
 			b, p, st, err := answers(c)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
-			w, err := sidescore.WriteReports(sidescore.Cases(c.Context, b.Studies, p, st), c.String("out"))
+			w, err := exchange.WriteReports(exchange.Cases(c.Context, b.Studies, p, st), c.String("out"))
 			switch {
 			case err != nil:
 				return command.Environment(err)
@@ -127,7 +127,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	defer st.Close()
 	var known []results.Digest
-	for one, err := range sidescore.Cases(c.Context, b.Studies, p, st) {
+	for one, err := range exchange.Cases(c.Context, b.Studies, p, st) {
 		if err != nil {
 			return command.Environment(err)
 		}
@@ -135,7 +135,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	side, err := sidescore.Open(c.Context, sidescore.StoreOf(b.Config.Store))
+	side, err := exchange.Open(c.Context, exchange.StoreOf(b.Config.Store))
 	if err != nil {
 		return command.Environment(err)
 	}
@@ -152,7 +152,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	if to := c.String("verdicts"); to != "" {
 		n := 0
 		if err := command.WriteFile(to, func(w io.Writer) (err error) {
-			n, err = sidescore.WriteVerdicts(w, all, strings.FieldsFunc(c.String("of"), func(r rune) bool { return r == ',' || r == ' ' }))
+			n, err = exchange.WriteVerdicts(w, all, strings.FieldsFunc(c.String("of"), func(r rune) bool { return r == ',' || r == ' ' }))
 			return err
 		}); err != nil {
 			return command.Usage("import scores: %w", errors.Join(err, os.Remove(to)))
@@ -165,13 +165,13 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 			return command.Environment(err)
 		}
 	}
-	section, err := sidescore.Section(sidescore.Cases(c.Context, b.Studies, p, st), all, clusters, b.Config.Seed, c.Int("draws"))
+	section, err := exchange.Section(exchange.Cases(c.Context, b.Studies, p, st), all, clusters, b.Config.Seed, c.Int("draws"))
 	if err != nil {
 		return command.Environment(err)
 	}
 	sections := []results.Section{section}
 	meta := report.Meta{Title: b.Config.Name, Figures: command.Figures(c), Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
-	dir := strings.TrimSuffix(sidescore.StoreOf(b.Config.Store), ".sqlite")
+	dir := strings.TrimSuffix(exchange.StoreOf(b.Config.Store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
 		return command.Environment(err)
 	}
@@ -179,7 +179,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 }
 
 // store reads a file and stores its numbers.
-func (s streams) store(c *cli.Context, side *sidescore.Store, known []results.Digest) error {
+func (s streams) store(c *cli.Context, side *exchange.Store, known []results.Digest) error {
 	path, column := c.Args().First(), c.String("column")
 	if column == "" {
 		column = c.String("metric")
@@ -194,15 +194,15 @@ func (s streams) store(c *cli.Context, side *sidescore.Store, known []results.Di
 			return command.Usage("import scores: --ids: %w", err)
 		}
 	}
-	rows, problems := sidescore.Parse(path, content, c.String("id"), column)
-	joined, more := sidescore.Join(path, rows, c.String("ids"), ids, known)
+	rows, problems := exchange.Parse(path, content, c.String("id"), column)
+	joined, more := exchange.JoinScores(path, rows, c.String("ids"), ids, known)
 	if problems = append(problems, more...); len(problems) == 0 && len(joined) == 0 {
 		problems = append(problems, table.Problem{File: path, Want: "a row", Got: "none"})
 	}
 	if len(problems) > 0 {
 		return command.Usage("import scores: nothing was stored:\n%w", table.Listed(problems))
 	}
-	m := sidescore.Metric{Name: c.String("metric"), Tool: c.String("tool"), Version: c.String("tool-version"), Higher: c.String("direction") == "higher",
+	m := exchange.Metric{Name: c.String("metric"), Tool: c.String("tool"), Version: c.String("tool-version"), Higher: c.String("direction") == "higher",
 		File: filepath.Base(path), Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content)))}
 	if err := side.Put(c.Context, m, joined); err != nil {
 		return command.Environment(err)

@@ -1,4 +1,4 @@
-package sidescore
+package exchange
 
 import (
 	"bytes"
@@ -90,28 +90,28 @@ func digest(c string) results.Digest { return results.Digest("sha256:" + strings
 func TestJoin(t *testing.T) {
 	known := []results.Digest{digest("a"), digest("b")}
 	one := 1.
-	rows := []Row{{2, "0", &one}, {3, "1", nil}}
+	rows := []ScoreRow{{2, "0", &one}, {3, "1", nil}}
 	ids := "study_id,case,item\n0," + string(digest("b")) + ",x\n1," + string(digest("a")) + ",y\n"
-	got, problems := Join("f", rows, "ids", []byte(ids), known)
-	if want := []Joined{{digest("b"), &one}, {digest("a"), nil}}; !reflect.DeepEqual(got, want) || len(problems) > 0 {
+	got, problems := JoinScores("f", rows, "ids", []byte(ids), known)
+	if want := []JoinedScores{{digest("b"), &one}, {digest("a"), nil}}; !reflect.DeepEqual(got, want) || len(problems) > 0 {
 		t.Errorf("%v, %s", got, problemsOf(problems))
 	}
-	if _, problems := Join("f", []Row{{2, "7", &one}}, "ids", []byte(ids+"2,"+string(digest("c"))+",z\n0,"+string(digest("a"))+",z\n"), known); len(problems) != 3 {
+	if _, problems := JoinScores("f", []ScoreRow{{2, "7", &one}}, "ids", []byte(ids+"2,"+string(digest("c"))+",z\n0,"+string(digest("a"))+",z\n"), known); len(problems) != 3 {
 		t.Errorf("an id that is not there, a case of none, an id twice: %s", problemsOf(problems))
 	}
-	got, problems = Join("f", []Row{{1, string(digest("a")), &one}, {2, strings.Repeat("b", 12), &one}}, "", nil, known)
+	got, problems = JoinScores("f", []ScoreRow{{1, string(digest("a")), &one}, {2, strings.Repeat("b", 12), &one}}, "", nil, known)
 	if len(got) != 2 || got[0].Case != digest("a") || got[1].Case != digest("b") || len(problems) > 0 {
 		t.Errorf("by cases: %v, %s", got, problemsOf(problems))
 	}
 	for _, id := range []string{"aaaa", strings.Repeat("a", 12) + "b", strings.Repeat("c", 12)} {
-		if got, problems := Join("f", []Row{{1, id, &one}}, "", nil, known); len(got) != 0 || len(problems) != 1 {
+		if got, problems := JoinScores("f", []ScoreRow{{1, id, &one}}, "", nil, known); len(got) != 0 || len(problems) != 1 {
 			t.Errorf("%q joins %v", id, got)
 		}
 	}
 }
 
-func of(list ...Case) iter.Seq2[Case, error] {
-	return func(yield func(Case, error) bool) {
+func of(list ...ScoredCase) iter.Seq2[ScoredCase, error] {
+	return func(yield func(ScoredCase, error) bool) {
 		for _, c := range list {
 			if !yield(c, nil) {
 				return
@@ -120,8 +120,8 @@ func of(list ...Case) iter.Seq2[Case, error] {
 	}
 }
 
-func answerOf(d, model, item, rubric, fields string) Case {
-	return Case{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
+func answerOf(d, model, item, rubric, fields string) ScoredCase {
+	return ScoredCase{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
 }
 
 // TestReportsAreWrittenInPairs: each case once, of the same length and order, with ids
@@ -163,18 +163,18 @@ func TestStoreAndSection(t *testing.T) {
 	defer st.Close()
 	num := func(x float64) *float64 { return &x }
 	m := Metric{Name: "green", Tool: "GREEN", Version: "1", Higher: true, File: "g.csv", Digest: digest("f")}
-	put := func(m Metric, list ...Joined) {
+	put := func(m Metric, list ...JoinedScores) {
 		t.Helper()
 		if err := st.Put(t.Context(), m, list); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(m, Joined{digest("a"), num(9)})
+	put(m, JoinedScores{digest("a"), num(9)})
 	m.Digest = digest("e")
-	put(m, Joined{digest("a"), num(.5)}, Joined{digest("b"), num(0)}, Joined{digest("c"), nil}, Joined{digest("9"), num(1)})
+	put(m, JoinedScores{digest("a"), num(.5)}, JoinedScores{digest("b"), num(0)}, JoinedScores{digest("c"), nil}, JoinedScores{digest("9"), num(1)})
 	other := m
 	other.Version, other.Higher = "2", false
-	put(other, Joined{digest("a"), num(.1)})
+	put(other, JoinedScores{digest("a"), num(.1)})
 	all, err := st.All(t.Context())
 	if err != nil || len(all) != 2 || all[0].Metric != m || all[1].Metric != other || len(all[0].Of) != 4 || *all[0].Of[digest("a")] != .5 || all[0].Of[digest("c")] != nil {
 		t.Fatalf("%+v, %v", all, err)
@@ -218,7 +218,7 @@ func TestStoreAndSection(t *testing.T) {
 // TestSectionDrawsImages: 20 items about 4 images, all of an image alike.
 func TestSectionDrawsImages(t *testing.T) {
 	s := Scores{Metric{Name: "bert"}, map[results.Digest]*float64{}}
-	var list []Case
+	var list []ScoredCase
 	clusters := map[string]map[string]string{"s": {}}
 	for i := range 20 {
 		c := answerOf("a", "m", fmt.Sprint(i), "report", "")

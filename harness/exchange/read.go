@@ -1,4 +1,4 @@
-package predictions
+package exchange
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func Read(format, path string, b []byte, cols Columns) ([]Row, []table.Problem) 
 		}
 		return ownRows(t, cols)
 	}
-	return nil, []table.Problem{{File: path, Want: "one of the formats " + strings.Join(Formats(), ", "), Got: table.Quote(format)}}
+	return nil, []table.Problem{{File: path, Want: "one of the formats " + strings.Join(ImportFormats(), ", "), Got: table.Quote(format)}}
 }
 
 // sheet is rows of named columns.

@@ -1,11 +1,16 @@
-// Package export lays out what is in a store as rows for a notebook, with every
-// column's unit and meaning.
+// Package exchange brings what other programs made into a store, and what is in a store
+// to other programs.
 //
-//  1. Trials (trials.go): one row for each, with every score and why it has none.
-//  2. Judgments, Attempts (one row for each request), Samples of devices (rows.go).
-//  3. Beside is what the store does not hold: questions and pictures (beside.go).
-//  4. Write puts the rows into a file: CSV, JSON Lines or Parquet (write.go, formats.go).
-package export
+//  1. TableOf lays out trials, judgments, attempts and samples of devices as rows for a
+//     notebook, with every column's unit and meaning (trials.go, rows.go, beside.go). Write
+//     puts them into a file: CSV, JSON Lines or Parquet (write.go, formats.go).
+//  2. Read reads answers that other programs had from models (read.go); Join finds the
+//     planned trial of each, and Put stores them as trials without times (join.go).
+//  3. WriteReports writes reports and their references as tools read them that compute
+//     RadGraph F1, BERTScore, GREEN and the like (reports.go). Parse reads what such a tool
+//     wrote, JoinScores finds the case of each row (parse.go); the numbers are kept in a
+//     store of their own beside the run's (store.go).
+package exchange
 
 import (
 	"context"
@@ -29,8 +34,8 @@ type Table struct {
 // Kinds are the names of what can be laid out.
 func Kinds() []string { return []string{"trials", "judgments", "attempts", "samples"} }
 
-// Of lays out one of Kinds of a store; studies are those whose trials have scores.
-func Of(ctx context.Context, st *store.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
+// TableOf lays out one of Kinds of a store; studies are those whose trials have scores.
+func TableOf(ctx context.Context, st *store.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
 	switch kind {
 	case "trials":
 		return Trials(ctx, st, studies, b)

@@ -1,4 +1,4 @@
-package sidescore
+package exchange
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"assay/results"
 )
 
-// Row is a row of what a tool wrote.
-type Row struct {
+// ScoreRow is a row of what a tool wrote.
+type ScoreRow struct {
 	Line int
 	ID   string
 	// Value is what it scored; nil: the tool gave none (an empty field, null or nan).
@@ -24,13 +24,13 @@ type Row struct {
 
 // Parse reads two columns of CSV with a header, or two keys of JSON lines: an id and a
 // number. All that is wrong is a Problem.
-func Parse(file string, b []byte, id, value string) (rows []Row, problems []table.Problem) {
+func Parse(file string, b []byte, id, value string) (rows []ScoreRow, problems []table.Problem) {
 	bad := func(line int, column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
 	}
 	first := map[string]int{}
 	sideTable(b, []string{id, value}, bad, func(line int, cell []string) {
-		r := Row{Line: line, ID: whole(cell[0])}
+		r := ScoreRow{Line: line, ID: sideWhole(cell[0])}
 		switch v := strings.ToLower(cell[1]); {
 		case r.ID == "":
 			bad(line, id, "an id", "none")
@@ -53,23 +53,23 @@ func Parse(file string, b []byte, id, value string) (rows []Row, problems []tabl
 	return rows, problems
 }
 
-// whole is an id as ids.csv has it: tables make 3 a 3.0.
-func whole(id string) string {
+// sideWhole is an id as ids.csv has it: tables make 3 a 3.0.
+func sideWhole(id string) string {
 	if n, ok := strings.CutSuffix(id, ".0"); ok && strings.Trim(n, "0123456789") == "" {
 		return n
 	}
 	return id
 }
 
-// Joined is a number and the case that it is of.
-type Joined struct {
+// JoinedScores is a number and the case that it is of.
+type JoinedScores struct {
 	Case  results.Digest
 	Value *float64
 }
 
-// Join finds the case of each row by ids.csv; without it ids are cases, or their first
+// JoinScores finds the case of each row by ids.csv; without it ids are cases, or their first
 // twelve digits or more. known are the cases that there are.
-func Join(file string, rows []Row, idsFile string, ids []byte, known []results.Digest) (list []Joined, problems []table.Problem) {
+func JoinScores(file string, rows []ScoreRow, idsFile string, ids []byte, known []results.Digest) (list []JoinedScores, problems []table.Problem) {
 	of, there := map[string]results.Digest{}, map[results.Digest]bool{}
 	for _, d := range known {
 		there[d] = true
@@ -110,7 +110,7 @@ func Join(file string, rows []Row, idsFile string, ids []byte, known []results.D
 			problems = append(problems, table.Problem{File: file, Row: r.Line, Want: want, Got: table.Quote(r.ID)})
 			continue
 		}
-		list = append(list, Joined{d, r.Value})
+		list = append(list, JoinedScores{d, r.Value})
 	}
 	return list, problems
 }

@@ -1,4 +1,4 @@
-package export
+package exchange
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-// Package predictions brings in answers that other programs had from models.
+// Predictions brings in answers that other programs had from models.
 //
 //  1. Read reads what they wrote: rows of an answer each (read.go).
 //  2. Join finds the planned trial of each row, and Put stores them as trials without
@@ -7,7 +7,8 @@
 // The forms are those of their public code: VLMEvalKit at commit e8e78f0
 // (vlmeval/inference.py, vlmeval/smp/file.py) and lmms-eval at commit 75571cf
 // (lmms_eval/loggers/evaluation_tracker.py).
-package predictions
+
+package exchange
 
 import "strings"
 
@@ -18,8 +19,8 @@ const (
 	FormatCSV        = "csv"
 )
 
-// Formats are those that Read knows.
-func Formats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, FormatCSV} }
+// ImportFormats are those that Read knows.
+func ImportFormats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, FormatCSV} }
 
 // Row is an answer, or a failure to get one.
 type Row struct {

@@ -1,4 +1,4 @@
-package sidescore
+package exchange
 
 import (
 	"encoding/csv"
@@ -33,7 +33,7 @@ type Written struct {
 // the RadCliQ tool reads them: two CSV files of study_id (whole numbers from 0) and
 // report, of the same length and order; and ids.csv, which says what case and item a
 // study_id is. White space in reports is made single spaces.
-func WriteReports(cases iter.Seq2[Case, error], dir string) (w Written, err error) {
+func WriteReports(cases iter.Seq2[ScoredCase, error], dir string) (w Written, err error) {
 	rows := map[string][][]string{Predictions: {{"study_id", "report"}}, References: {{"study_id", "report"}}, IDs: {{"study_id", "case", "item"}}}
 	seen := map[results.Digest]bool{}
 	for c, err := range cases {

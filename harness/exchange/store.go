@@ -1,4 +1,4 @@
-package sidescore
+package exchange
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (s *Store) Close() error { return s.file.Close() }
 
 // Put stores numbers of a metric, all of them or none, in place of those that the same
 // tool and version gave before.
-func (s *Store) Put(ctx context.Context, m Metric, list []Joined) error {
+func (s *Store) Put(ctx context.Context, m Metric, list []JoinedScores) error {
 	return s.file.Put(ctx, "storing scores", true, func(t *store.Tx) error {
 		var id int64
 		if err := t.Exec("DELETE FROM score WHERE metric IN (SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?)", m.Name, m.Tool, m.Version); err != nil {
