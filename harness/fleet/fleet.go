@@ -1,16 +1,20 @@
 // Package fleet keeps experiments that several machines work on in a PostgreSQL
 // database, with River's queues.
 //
-//  1. An experiment is cut into slices: one part of the items for one model, 50 to 200
-//     trials (Submit). A slice has an epoch, and a job of River for each epoch.
-//  2. A worker that gets a job claims its slice for its host (Claim), and says every few
-//     seconds that it lives (Beat). The trials are made into a store on its own disk.
-//  3. Store uploads that, with a row for each trial, and completes the job: all in one
-//     transaction, and only if the slice's epoch is still that of the job.
-//  4. A slice whose host is silent gets the next epoch and another job (Reap). River's
-//     own rescue, retries and leader are not used: what they would do rests on clocks of
-//     jobs, not on whether a host lives.
-//  5. Stored and Load read what came in. Package results/store joins it.
+//  1. An experiment is cut into slices: one part of the items for one model,
+//     50 to 200 trials (Submit). A slice has an epoch, and a job of River for each
+//     epoch.
+//  2. A worker (worker.go) that gets a job claims its slice for its host (Claim), and says
+//     every few seconds that it lives (Beat). The trials are made into a store on
+//     its own disk. The workers of one machine wait for each other: timed slices have
+//     their GPUs to themselves (turn.go).
+//  3. Store uploads that, with a row for each trial, and completes the job: all in
+//     one transaction, and only if the slice's epoch is still that of the job.
+//  4. A slice whose host is silent gets the next epoch and another job (Reap).
+//     River's own rescue, retries and leader are not used: what they would do
+//     rests on clocks of jobs, not on whether a host lives.
+//  5. Stored and Load read what came in. pull.go brings it into one store, watch.go says how
+//     far it is.
 package fleet
 
 import (

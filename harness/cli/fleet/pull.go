@@ -11,7 +11,6 @@ import (
 	"assay/harness/cli/command"
 	"assay/harness/cli/stores"
 	"assay/harness/fleet"
-	"assay/harness/fleet/pull"
 	"assay/results/store"
 )
 
@@ -33,7 +32,7 @@ func (s Commands) Pull() *cli.Command {
 				return err
 			}
 			defer f.Close()
-			p, err := pull.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
+			p, err := fleet.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
 				if n%500 == 0 {
 					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)
 				}
@@ -59,7 +58,7 @@ func (s Commands) Pull() *cli.Command {
 	}
 }
 
-func tell(w io.Writer, p pull.Pulled) error {
+func tell(w io.Writer, p fleet.Pulled) error {
 	fmt.Fprintf(w, "%s: %s of %s, %s", p.To, plural(p.Trials, "trial"), plural(p.Slices, "slice"), plural(p.Judgments, "judgment"))
 	if p.Aside > 0 {
 		fmt.Fprintf(w, "; %d were not taken, and are kept as events", p.Aside)

@@ -7,7 +7,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/fleet"
-	"assay/harness/fleet/worker"
 	"assay/results"
 )
 
@@ -21,7 +20,7 @@ func TestStationsOfWorkers(t *testing.T) {
 	}
 	host := func(name string) fleet.Host {
 		facts := results.Host{Name: "as the machine calls itself", GPUs: []results.HostGPU{{ID: "A", Name: "H100", Driver: "550"}}, Version: "v1"}
-		return fleet.Host{Name: name, Facts: worker.Facts(facts), Models: models, Version: "v1", Revision: "abc", Lease: time.Minute}
+		return fleet.Host{Name: name, Facts: fleet.Facts(facts), Models: models, Version: "v1", Revision: "abc", Lease: time.Minute}
 	}
 	a, judges, ended, silent := host("a"), host("judges"), host("ended"), host("silent")
 	a.Offset, a.Error = &offset, &bound

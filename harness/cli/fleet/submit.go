@@ -10,7 +10,7 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/config"
-	"assay/harness/fleet/worker"
+	"assay/harness/fleet"
 	"assay/harness/machine"
 	"assay/results/store"
 	"assay/results/text"
@@ -51,7 +51,7 @@ func (s Commands) Submit() *cli.Command {
 			if err := f.Migrate(c.Context); err != nil {
 				return command.Environment(err)
 			}
-			sub, err := worker.Submit(c.Context, f, b, s.manifest(b, machine.ThisHost(s.Version)), c.Int("slice"), needs)
+			sub, err := fleet.Submit(c.Context, f, b, s.manifest(b, machine.ThisHost(s.Version)), c.Int("slice"), needs)
 			if err != nil {
 				return differs(b.Config, err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/harness/cli/command"
-	"assay/harness/fleet/watch"
+	"assay/harness/fleet"
 	"assay/harness/run"
 	"assay/results/text"
 )
@@ -40,7 +40,7 @@ func (s Commands) Watch() *cli.Command {
 				return err
 			}
 			defer f.Close()
-			w := &watch.Watch{From: f, Experiment: e.ID}
+			w := &fleet.Watch{From: f, Experiment: e.ID}
 			if !c.Bool("json") && !c.Bool("once") {
 				_, terminal := command.Interactive(s.Out)
 				return s.follow(c.Context, w, e.Name, every, terminal)
@@ -60,7 +60,7 @@ func (s Commands) Watch() *cli.Command {
 }
 
 // given is what a look means for the exit code.
-func given(now watch.Snapshot) error {
+func given(now fleet.Snapshot) error {
 	if n := now.FailedSlices(); n > 0 {
 		return command.Failures("%s failed on every worker that tried; assay submit again gives them out again", plural(n, "slice"))
 	}
@@ -69,7 +69,7 @@ func given(now watch.Snapshot) error {
 
 // follow looks until nothing is left. A database that does not answer for a while ends
 // nothing but the first look.
-func (s Commands) follow(ctx context.Context, w *watch.Watch, name string, every time.Duration, terminal bool) error {
+func (s Commands) follow(ctx context.Context, w *fleet.Watch, name string, every time.Duration, terminal bool) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	seen := false
@@ -102,7 +102,7 @@ func (s Commands) follow(ctx context.Context, w *watch.Watch, name string, every
 }
 
 // looked is a snapshot as lines.
-func looked(name string, now watch.Snapshot) string {
+func looked(name string, now fleet.Snapshot) string {
 	hosts := newTable("host", "state", "slice", "heard", "clock ahead")
 	list, more := now.Foremost(mostHosts)
 	for _, h := range list {

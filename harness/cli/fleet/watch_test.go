@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/cli/command"
 	"assay/harness/fleet"
-	"assay/harness/fleet/watch"
 )
 
 // moving is a database of two hosts, one of which calls itself what a terminal obeys. At each look
@@ -38,7 +37,7 @@ func TestFollow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs strings.Builder
 			s := Commands{Streams: command.Streams{Out: &command.Sink{W: &out}, Err: &errs}}
-			if err := s.follow(t.Context(), &watch.Watch{From: &moving{}}, "exp", 10*time.Second, terminal); err != nil {
+			if err := s.follow(t.Context(), &fleet.Watch{From: &moving{}}, "exp", 10*time.Second, terminal); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(errs.String(), "does not answer; asking again: connection refused") {
@@ -66,15 +65,15 @@ func TestFollowEnds(t *testing.T) {
 		var out strings.Builder
 		s := Commands{Streams: command.Streams{Out: &command.Sink{W: &out}, Err: &out}}
 		var c *command.Error
-		if err := s.follow(t.Context(), &watch.Watch{From: &moving{looks: 2}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != command.ExitEnvironment {
+		if err := s.follow(t.Context(), &fleet.Watch{From: &moving{looks: 2}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != command.ExitEnvironment {
 			t.Errorf("down: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(1500*time.Millisecond, stop)
-		if err := s.follow(ctx, &watch.Watch{From: &moving{looks: 0}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != command.ExitInterrupted {
+		if err := s.follow(ctx, &fleet.Watch{From: &moving{looks: 0}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != command.ExitInterrupted {
 			t.Errorf("interrupted: %v", err)
 		}
-		if err := given(watch.Snapshot{Models: []watch.Model{{Failed: 2}}}); !errors.As(err, &c) || c.Code != command.ExitFailures {
+		if err := given(fleet.Snapshot{Models: []fleet.Model{{Failed: 2}}}); !errors.As(err, &c) || c.Code != command.ExitFailures {
 			t.Errorf("given up: %v", err)
 		}
 	})

@@ -16,7 +16,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/fleet"
-	"assay/harness/fleet/worker"
 	"assay/harness/machine"
 	"assay/results"
 	"assay/timing/telemetry"
@@ -74,14 +73,14 @@ func (s Commands) work(c *cli.Context, f *fleet.Fleet) error {
 		here.Name = name
 	}
 	here.GPUs = gpus(b.Config)
-	w := &worker.Worker{Fleet: f, Experiment: e, Bench: b, Manifest: s.manifest(b, here), Dir: c.String("dir"), Visible: cmp.Or(os.Getenv("ROCR_VISIBLE_DEVICES"), os.Getenv("HIP_VISIBLE_DEVICES"), os.Getenv("CUDA_VISIBLE_DEVICES")), Locks: os.TempDir(), Notes: s.Err, Machine: here,
-		Host: fleet.Host{Name: here.Name, Facts: worker.Facts(here), Tags: has(here, c.StringSlice("tag")), Judge: c.Bool("judge"), Version: s.Version, Revision: s.Revision, Lease: c.Duration("lease")}}
+	w := &fleet.Worker{Fleet: f, Experiment: e, Bench: b, Manifest: s.manifest(b, here), Dir: c.String("dir"), Visible: cmp.Or(os.Getenv("ROCR_VISIBLE_DEVICES"), os.Getenv("HIP_VISIBLE_DEVICES"), os.Getenv("CUDA_VISIBLE_DEVICES")), Locks: os.TempDir(), Notes: s.Err, Machine: here,
+		Host: fleet.Host{Name: here.Name, Facts: fleet.Facts(here), Tags: has(here, c.StringSlice("tag")), Judge: c.Bool("judge"), Version: s.Version, Revision: s.Revision, Lease: c.Duration("lease")}}
 	sum, err := w.Run(ctx)
 	fmt.Fprintf(s.Out, "%s: %s of %s stored\n", here.Name, plural(sum.Trials, "trial"), plural(sum.Slices, "slice"))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return command.Interrupted("interrupted: what was answered is in %s, and its slice was given back; the same command goes on", w.Dir)
-	case errors.Is(err, worker.ErrTaken):
+	case errors.Is(err, fleet.ErrTaken):
 		return command.Usage("worker: %w", err)
 	case err != nil:
 		return differs(b.Config, err)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"assay/harness/fleet"
-	"assay/harness/fleet/pull"
 	"assay/results"
 )
 
@@ -91,8 +90,8 @@ func TestPullGoesOn(t *testing.T) {
 	each := len(f.keys)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.sqlite")
-	into := func(ctx context.Context, progress func(n, of int)) (pull.Pulled, error) {
-		return pull.Into(ctx, f.Fleet, f.experiment, out, progress, io.Discard)
+	into := func(ctx context.Context, progress func(n, of int)) (fleet.Pulled, error) {
+		return fleet.Into(ctx, f.Fleet, f.experiment, out, progress, io.Discard)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	p, err := into(ctx, func(n, of int) {

@@ -1,5 +1,6 @@
-// Package watch says how far an experiment is that several machines work on.
-package watch
+// Watch says how far an experiment is that several machines work on.
+
+package fleet
 
 import (
 	"cmp"
@@ -8,18 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"assay/harness/fleet"
 )
 
-// Source is where hosts and slices are looked up: a *fleet.Fleet.
+// Source is where hosts and slices are looked up: a *Fleet.
 type Source interface {
-	Hosts(ctx context.Context) ([]fleet.Host, error)
-	Progress(ctx context.Context, experiment int64) ([]fleet.Count, error)
+	Hosts(ctx context.Context) ([]Host, error)
+	Progress(ctx context.Context, experiment int64) ([]Count, error)
 }
-
-// State is what a host does.
-type State string
 
 const (
 	Working State = "working"
@@ -28,8 +24,8 @@ const (
 	Ended   State = "ended"
 )
 
-// Host is one machine at a moment.
-type Host struct {
+// WatchHost is one machine at a moment.
+type WatchHost struct {
 	Name   string        `json:"name"`
 	State  State         `json:"state"`
 	Judge  bool          `json:"judge,omitempty"` // it judges, and asks no models
@@ -43,14 +39,14 @@ type Host struct {
 
 // Model is how far the slices of a model are.
 type Model struct {
-	Kind    fleet.Kind `json:"kind"`
-	Name    string     `json:"model"`
-	Slices  int        `json:"slices"`
-	Open    int        `json:"open"`
-	Running int        `json:"running"`
-	Done    int        `json:"done"`
-	Failed  int        `json:"failed"` // slices that nobody tries any more
-	Trials  int        `json:"trials"`
+	Kind    Kind   `json:"kind"`
+	Name    string `json:"model"`
+	Slices  int    `json:"slices"`
+	Open    int    `json:"open"`
+	Running int    `json:"running"`
+	Done    int    `json:"done"`
+	Failed  int    `json:"failed"` // slices that nobody tries any more
+	Trials  int    `json:"trials"`
 	// Stored trials: answered or failed ones, of slices that run as their hosts said last.
 	Stored   int      `json:"stored"`
 	Failures int      `json:"failures"`      // of these
@@ -62,9 +58,9 @@ type Model struct {
 
 // Snapshot is an experiment at a moment.
 type Snapshot struct {
-	At     time.Time `json:"at"`
-	Hosts  []Host    `json:"hosts"`
-	Models []Model   `json:"models"`
+	At     time.Time   `json:"at"`
+	Hosts  []WatchHost `json:"hosts"`
+	Models []Model     `json:"models"`
 	// Left is about how long it takes until everything that was submitted is done; nil: not known.
 	Left *time.Duration `json:"left_ns"`
 }
@@ -77,16 +73,16 @@ func (s Snapshot) Over() bool {
 // Unjudged says whether all is answered, and what is left to be judged waits for a worker
 // that judges: none lives.
 func (s Snapshot) Unjudged() bool {
-	judge := slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.Judge && (h.State == Working || h.State == Waiting) })
-	return !judge && !s.Over() && !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Running > 0 || m.Kind == fleet.Answer && m.Open > 0 })
+	judge := slices.ContainsFunc(s.Hosts, func(h WatchHost) bool { return h.Judge && (h.State == Working || h.State == Waiting) })
+	return !judge && !s.Over() && !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Running > 0 || m.Kind == Answer && m.Open > 0 })
 }
 
 // Foremost are at most that many hosts, those first that want a look: silent ones, then who
 // works, waits, and ended; more is how many others there are.
-func (s Snapshot) Foremost(most int) (list []Host, more int) {
+func (s Snapshot) Foremost(most int) (list []WatchHost, more int) {
 	order := []State{Silent, Working, Waiting, Ended}
 	list = slices.Clone(s.Hosts)
-	slices.SortStableFunc(list, func(a, b Host) int {
+	slices.SortStableFunc(list, func(a, b WatchHost) int {
 		return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State))
 	})
 	n := min(most, len(list))
@@ -115,7 +111,7 @@ type look struct {
 }
 
 type key struct {
-	kind  fleet.Kind
+	kind  Kind
 	model string
 }
 
@@ -150,15 +146,15 @@ func (w *Watch) Look(ctx context.Context) (Snapshot, error) {
 		m.Slices, m.Trials, m.Stored, m.Failures = m.Slices+c.Slices, m.Trials+c.Trials, m.Stored+c.Answered+c.Failed, m.Failures+c.Failed
 		m.Again, m.Refused, m.Why = m.Again+c.Epochs, m.Refused+c.Refused, cmp.Or(m.Why, c.Why)
 		switch c.State {
-		case fleet.StateOpen:
+		case StateOpen:
 			m.Open += c.Slices
-		case fleet.StateRunning:
+		case StateRunning:
 			m.Running += c.Slices
-		case fleet.StateDone:
+		case StateDone:
 			m.Done += c.Slices
 			k := key{c.Kind, c.Model}
 			seconds[k], trials[k] = seconds[k]+c.Seconds, trials[k]+c.Answered+c.Failed
-		case fleet.StateFailed:
+		case StateFailed:
 			m.Failed += c.Slices
 		}
 	}
@@ -183,8 +179,8 @@ func (w *Watch) Look(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-func hostOf(h fleet.Host) Host {
-	out := Host{Name: h.Name, Judge: h.Judge, Slice: h.Slice, Silent: h.Silent, Bound: h.Error}
+func hostOf(h Host) WatchHost {
+	out := WatchHost{Name: h.Name, Judge: h.Judge, Slice: h.Slice, Silent: h.Silent, Bound: h.Error}
 	if h.Offset != nil {
 		ahead := -*h.Offset // theirs is the database's clock less the host's
 		out.Ahead = &ahead
@@ -219,7 +215,7 @@ func (w *Watch) rate(k key, now look) *float64 {
 // at once. Trials of slices that failed are not waited for.
 func left(models []Model) *time.Duration {
 	var longest time.Duration
-	for _, kind := range []fleet.Kind{fleet.Answer, fleet.Judge} {
+	for _, kind := range []Kind{Answer, Judge} {
 		var rate float64
 		trials, known := 0, true
 		for _, m := range models {
@@ -250,7 +246,7 @@ func (s Snapshot) Headline(rough func(time.Duration) string) string {
 	var rate float64
 	known := false
 	for _, m := range s.Models {
-		if m.Kind != fleet.Answer {
+		if m.Kind != Answer {
 			continue
 		}
 		trials, stored, failures = trials+m.Trials, stored+m.Stored, failures+m.Failures

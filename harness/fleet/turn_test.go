@@ -1,6 +1,6 @@
 //go:build unix
 
-package turn
+package fleet
 
 import (
 	"context"

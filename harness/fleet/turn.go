@@ -1,7 +1,8 @@
-// Package turn has the workers of one machine wait for each other: timed slices have
+// Turn has the workers of one machine wait for each other: timed slices have
 // their GPUs to themselves, and nothing untimed runs beside them. The locks are files;
 // the kernel gives them back when a process ends, however it ends.
-package turn
+
+package fleet
 
 import (
 	"context"

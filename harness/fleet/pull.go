@@ -1,10 +1,11 @@
-// Package pull brings what a fleet stored into one store.
+// Pull brings what a fleet stored into one store.
 //
 // Slices are downloaded some ahead and added one after the other to the store, where it
 // is: results/store decides what of two copies is taken. The store notes which it has, so
 // that a pull that was stopped goes on where it was, and one that is done again brings
 // what is new.
-package pull
+
+package fleet
 
 import (
 	"context"
@@ -17,16 +18,15 @@ import (
 	"strings"
 	"time"
 
-	"assay/harness/fleet"
 	"assay/results/store"
 )
 
 // Pulled is what was brought.
 type Pulled struct {
 	store.Merged
-	Slices  int           `json:"slices"`  // that were stored
-	New     int           `json:"new"`     // that the store did not have
-	Missing []fleet.Count `json:"missing"` // that are not stored yet
+	Slices  int     `json:"slices"`  // that were stored
+	New     int     `json:"new"`     // that the store did not have
+	Missing []Count `json:"missing"` // that are not stored yet
 }
 
 // temporary begins the end of the name of a pull's folder.
@@ -38,7 +38,7 @@ const ahead = 4
 // Into adds all stored slices of an experiment to the store at out, which is made where
 // there is none. progress is told how many slices are in it, of how many; again of a
 // database that is away. Where ctx ends, those that were added stay, and p says how many.
-func Into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, progress func(n, of int), again io.Writer) (Pulled, error) {
+func Into(ctx context.Context, f *Fleet, e Experiment, out string, progress func(n, of int), again io.Writer) (Pulled, error) {
 	p, want, err := into(ctx, f, e, out, progress, again)
 	if err == nil && p.Trials < want {
 		err = fmt.Errorf("expected at least the %d trials that the database has of %d slices, found %d in %s: some of what was downloaded is lost; please report this", want, p.Slices, p.Trials, out)
@@ -47,12 +47,12 @@ func Into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 }
 
 // into says how many trials are to be there.
-func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, progress func(n, of int), again io.Writer) (p Pulled, trials int, err error) {
+func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func(n, of int), again io.Writer) (p Pulled, trials int, err error) {
 	// Before the slices: what is stored meanwhile is then called missing, and not the other way round.
-	var counts []fleet.Count
-	var stored []fleet.Slice
+	var counts []Count
+	var stored []Slice
 	var packed []byte
-	if err := fleet.Patient(ctx, again, func() (err error) {
+	if err := Patient(ctx, again, func() (err error) {
 		if counts, err = f.Progress(ctx, e.ID); err == nil {
 			stored, err = f.Stored(ctx, e.ID)
 		}
@@ -64,7 +64,7 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 		return p, 0, err
 	}
 	for _, c := range counts {
-		if c.State != fleet.StateDone {
+		if c.State != StateDone {
 			p.Missing = append(p.Missing, c)
 		}
 	}
@@ -78,7 +78,7 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	base := filepath.Join(dir, "base.sqlite")
-	if err := write(base, func(w io.Writer) error { return fleet.Unpack(w, packed) }); err != nil {
+	if err := write(base, func(w io.Writer) error { return Unpack(w, packed) }); err != nil {
 		return p, 0, err
 	}
 	begun, err := begin(out, base)
@@ -114,10 +114,10 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 	if err != nil {
 		return p, 0, err
 	}
-	mark := func(s fleet.Slice) string {
+	mark := func(s Slice) string {
 		return fmt.Sprintf("%s slice %d %s", of, s.ID, s.Ended.UTC().Format(time.RFC3339Nano))
 	}
-	var lacks []fleet.Slice
+	var lacks []Slice
 	for _, s := range stored {
 		trials += s.Trials
 		if !a.Has(mark(s)) {
@@ -125,7 +125,7 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 		}
 	}
 	type got struct {
-		fleet.Slice
+		Slice
 		path string
 		err  error
 	}
@@ -140,7 +140,7 @@ func into(ctx context.Context, f *fleet.Fleet, e fleet.Experiment, out string, p
 		defer close(loaded)
 		for _, s := range lacks {
 			one := got{Slice: s, path: filepath.Join(dir, fmt.Sprintf("%d.sqlite", s.ID))}
-			one.err = fleet.Patient(loading, again, func() error {
+			one.err = Patient(loading, again, func() error {
 				return write(one.path, func(w io.Writer) error { return f.Download(loading, s.ID, w) })
 			})
 			select {

@@ -1,4 +1,4 @@
-// Package worker takes slices of an experiment, runs them into stores on its own disk,
+// Worker takes slices of an experiment, runs them into stores on its own disk,
 // and uploads these.
 //
 //  1. Join compares the experiment with this machine's: what merging would refuse at
@@ -7,7 +7,8 @@
 //     again, and serves one model after the other: that which fewest work on, of those
 //     that it can reach.
 //  3. slice.go runs one slice as run --shard would, and uploads it.
-package worker
+
+package fleet
 
 import (
 	"context"
@@ -26,8 +27,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/experiment"
-	"assay/harness/fleet"
-	"assay/harness/fleet/turn"
 	"assay/harness/plan"
 	"assay/harness/servers"
 	"assay/results"
@@ -36,12 +35,12 @@ import (
 
 // Worker is one process that works on slices.
 type Worker struct {
-	Fleet      *fleet.Fleet
-	Experiment fleet.Experiment
+	Fleet      *Fleet
+	Experiment Experiment
 	Bench      *experiment.Bench // of this machine
 	Manifest   results.Manifest  // of a run that begins here now
 	Dir        string            // for the stores of slices; no other process works in it
-	Host       fleet.Host        // Name, Facts, Tags, Judge, Version, Revision and Lease
+	Host       Host              // Name, Facts, Tags, Judge, Version, Revision and Lease
 	Machine    results.Host      // what stores are told of this machine, but for its GPUs and its clock
 	Visible    string            // the GPUs that the environment leaves, with commas between; "": all
 	Locks      string            // the machine's folder for locks
@@ -49,14 +48,14 @@ type Worker struct {
 
 	mu    sync.Mutex
 	at    *current
-	clock *fleet.Clock
+	clock *Clock
 
 	avoid map[string]time.Time // models that failed here, until when others may try
 }
 
 // current is the slice under way.
 type current struct {
-	slice  fleet.Slice
+	slice  Slice
 	store  *store.Store // nil: it is not open
 	cancel context.CancelCauseFunc
 }
@@ -87,7 +86,7 @@ func (w *Worker) Run(ctx context.Context) (sum Summary, err error) {
 	if err := os.MkdirAll(w.Dir, 0o700); err != nil {
 		return sum, err
 	}
-	folder, mine, err := turn.Folder(w.Dir)
+	folder, mine, err := Folder(w.Dir)
 	if err != nil {
 		return sum, err
 	}
@@ -98,10 +97,10 @@ func (w *Worker) Run(ctx context.Context) (sum Summary, err error) {
 	if w.Host.ID, err = identity(filepath.Join(w.Dir, "worker.id")); err != nil {
 		return sum, err
 	}
-	if err := fleet.Patient(ctx, w.Notes, func() error { return w.join(ctx) }); err != nil {
+	if err := Patient(ctx, w.Notes, func() error { return w.join(ctx) }); err != nil {
 		return sum, err
 	}
-	if err := fleet.Patient(ctx, w.Notes, func() error { return w.Fleet.Register(ctx, w.Host) }); err != nil {
+	if err := Patient(ctx, w.Notes, func() error { return w.Fleet.Register(ctx, w.Host) }); err != nil {
 		return sum, err
 	}
 	w.avoid = map[string]time.Time{}
@@ -145,7 +144,7 @@ func (w *Worker) join(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	own := filepath.Join(dir, "here.sqlite")
-	if err := Base(ctx, w.Bench, w.Manifest, own); err != nil {
+	if err := BaseStore(ctx, w.Bench, w.Manifest, own); err != nil {
 		return err
 	}
 	return agrees(ctx, w.Fleet, w.Experiment.ID, own, dir)
@@ -153,7 +152,7 @@ func (w *Worker) join(ctx context.Context) error {
 
 // agrees says whether the store own could be joined with those of an experiment; what
 // differs is a *store.DiffersError.
-func agrees(ctx context.Context, f *fleet.Fleet, experiment int64, own, dir string) error {
+func agrees(ctx context.Context, f *Fleet, experiment int64, own, dir string) error {
 	packed, err := f.Base(ctx, experiment)
 	if err != nil {
 		return err
@@ -166,8 +165,8 @@ func agrees(ctx context.Context, f *fleet.Fleet, experiment int64, own, dir stri
 	return err
 }
 
-// Base writes a store of an experiment without trials: what everybody's is to agree with.
-func Base(ctx context.Context, b *experiment.Bench, man results.Manifest, path string) error {
+// BaseStore writes a store of an experiment without trials: what everybody's is to agree with.
+func BaseStore(ctx context.Context, b *experiment.Bench, man results.Manifest, path string) error {
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func unpack(path string, packed []byte) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fleet.Unpack(f, packed), f.Close())
+	return errors.Join(Unpack(f, packed), f.Close())
 }
 
 // live says that this host lives, and looks for those that do not.
@@ -217,10 +216,10 @@ func (w *Worker) live(ctx context.Context) {
 func (w *Worker) beat(ctx context.Context) {
 	w.mu.Lock()
 	cur := w.at
-	var at *fleet.At
+	var at *At
 	if cur != nil {
-		at = &fleet.At{Slice: cur.slice}
-		if cur.store != nil && cur.slice.Kind == fleet.Answer { // what is judged was answered before
+		at = &At{Slice: cur.slice}
+		if cur.store != nil && cur.slice.Kind == Answer { // what is judged was answered before
 			if all, err := cur.store.Extents(ctx, results.Manifest{}); err == nil {
 				for _, e := range all {
 					at.Answered, at.Failed = at.Answered+e.Answers, at.Failed+e.Failures
@@ -232,14 +231,14 @@ func (w *Worker) beat(ctx context.Context) {
 	short, cancel := context.WithTimeout(ctx, max(w.Host.Lease/beats, time.Second))
 	defer cancel()
 	clock, err := w.Fleet.Beat(short, w.Host.ID, at)
-	if err != nil && fleet.Unreachable(err) {
+	if err != nil && Unreachable(err) {
 		// Where the database was begun anew, every connection that is kept is dead.
 		w.Fleet.Reset()
 		clock, err = w.Fleet.Beat(short, w.Host.ID, at)
 	}
 	switch {
-	case errors.Is(err, fleet.ErrLost):
-		cur.cancel(fleet.ErrLost)
+	case errors.Is(err, ErrLost):
+		cur.cancel(ErrLost)
 	case err != nil:
 		return // it is told again; who is silent for too long loses its slice
 	}
@@ -262,9 +261,9 @@ func (w *Worker) here() results.Host {
 
 // work serves models until nothing is left.
 func (w *Worker) work(ctx context.Context, sum *Summary) error {
-	kind := fleet.Answer
+	kind := Answer
 	if w.Host.Judge {
-		kind = fleet.Judge
+		kind = Judge
 	}
 	told := ""
 	for {
@@ -292,11 +291,11 @@ func (w *Worker) work(ctx context.Context, sum *Summary) error {
 				told = why
 			}
 		}
-		pause(ctx, idle)
+		workerPause(ctx, idle)
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func workerPause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -306,7 +305,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // over says whether nothing is left of what this worker does, and how many slices failed.
-func (w *Worker) over(ctx context.Context, kind fleet.Kind) (bool, int, error) {
+func (w *Worker) over(ctx context.Context, kind Kind) (bool, int, error) {
 	counts, err := w.Fleet.Progress(ctx, w.Experiment.ID)
 	if err != nil {
 		return false, 0, err
@@ -314,10 +313,10 @@ func (w *Worker) over(ctx context.Context, kind fleet.Kind) (bool, int, error) {
 	failed := 0
 	for _, c := range counts {
 		switch {
-		case c.State == fleet.StateFailed && c.Kind == kind:
+		case c.State == StateFailed && c.Kind == kind:
 			failed += c.Slices
-		case c.State == fleet.StateDone || c.State == fleet.StateFailed:
-		case c.Kind == kind || c.Kind == fleet.Answer: // answers are judged when they are there
+		case c.State == StateDone || c.State == StateFailed:
+		case c.Kind == kind || c.Kind == Answer: // answers are judged when they are there
 			return false, 0, nil
 		}
 	}
@@ -325,7 +324,7 @@ func (w *Worker) over(ctx context.Context, kind fleet.Kind) (bool, int, error) {
 }
 
 // choose is what to serve next; why says what could not be.
-func (w *Worker) choose(ctx context.Context, kind fleet.Kind) (*fleet.Wanted, string, error) {
+func (w *Worker) choose(ctx context.Context, kind Kind) (*Wanted, string, error) {
 	all, err := w.Fleet.Wanted(ctx, w.Experiment.ID, kind)
 	if err != nil {
 		return nil, "", err
@@ -339,7 +338,7 @@ func (w *Worker) choose(ctx context.Context, kind fleet.Kind) (*fleet.Wanted, st
 		if time.Now().Before(w.avoid[one.Model]) {
 			continue
 		}
-		if kind == fleet.Answer {
+		if kind == Answer {
 			if err := w.reach(ctx, one.Model); err != nil {
 				not = append(not, fmt.Sprintf("%s: %v", one.Model, err))
 				w.avoid[one.Model] = time.Now().Add(avoidFor)
@@ -403,11 +402,11 @@ func (w *Worker) serves(ctx context.Context, model string, id backends.Identity)
 }
 
 // serve works on a model's slices until none is open.
-func (w *Worker) serve(ctx context.Context, kind fleet.Kind, wanted fleet.Wanted, sum *Summary) error {
-	queue := fleet.Queue(w.Experiment.ID, kind, wanted.Model)
-	if kind == fleet.Answer && wanted.Timed {
+func (w *Worker) serve(ctx context.Context, kind Kind, wanted Wanted, sum *Summary) error {
+	queue := Queue(w.Experiment.ID, kind, wanted.Model)
+	if kind == Answer && wanted.Timed {
 		w.note("%s: waiting for the GPUs", wanted.Model)
-		t, err := turn.Timed(ctx, w.Locks, w.Visible)
+		t, err := Timed(ctx, w.Locks, w.Visible)
 		if err != nil {
 			return err
 		}
@@ -422,7 +421,7 @@ func (w *Worker) serve(ctx context.Context, kind fleet.Kind, wanted fleet.Wanted
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		for serving.Err() == nil {
-			pause(serving, idle)
+			workerPause(serving, idle)
 			if !busy.TryLock() {
 				continue
 			}
@@ -432,7 +431,7 @@ func (w *Worker) serve(ctx context.Context, kind fleet.Kind, wanted fleet.Wanted
 			busy.Unlock()
 		}
 	})
-	err := w.Fleet.Serve(serving, queue, func(jobs context.Context, job *fleet.Job) {
+	err := w.Fleet.Serve(serving, queue, func(jobs context.Context, job *Job) {
 		busy.Lock()
 		defer busy.Unlock()
 		if ok := w.slice(ctx, jobs, job, servers, wanted.Timed, sum); !ok {

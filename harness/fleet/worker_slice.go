@@ -1,4 +1,4 @@
-package worker
+package fleet
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"assay/harness/experiment"
-	"assay/harness/fleet"
-	"assay/harness/fleet/turn"
 	"assay/harness/plan"
 	"assay/harness/servers"
 	"assay/results"
@@ -21,10 +19,10 @@ import (
 // slice works on the slice of a job, and says whether this worker is fit for the next.
 // What becomes of it is in the database in any case: stored, given back, or noted as an
 // error; where the database cannot be told, the silence is.
-func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *servers.Servers, timed bool, sum *Summary) (ok bool) {
+func (w *Worker) slice(ctx, jobs context.Context, job *Job, servers *servers.Servers, timed bool, sum *Summary) (ok bool) {
 	s, err := w.claim(ctx, job)
 	if err != nil {
-		return errors.Is(err, fleet.ErrLost)
+		return errors.Is(err, ErrLost)
 	}
 	// Who asks for an end once gets the trials that are under way, and nothing is begun.
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -35,15 +33,15 @@ func (w *Worker) slice(ctx, jobs context.Context, job *fleet.Job, servers *serve
 	defer w.set(nil)
 	w.note("%s: epoch %d, %d trials", s, s.Epoch, s.Trials)
 	if !timed {
-		t, err := turn.Other(run, w.Locks)
+		t, err := Other(run, w.Locks)
 		if err != nil {
 			return w.ended(ctx, run, s, err)
 		}
 		defer t.Close()
 	}
 	path := filepath.Join(w.Dir, fmt.Sprintf("slice-%d-%d.sqlite", w.Experiment.ID, s.ID))
-	var trials []fleet.Trial
-	if s.Kind == fleet.Answer {
+	var trials []Trial
+	if s.Kind == Answer {
 		waiting()
 		defer context.AfterFunc(ctx, func() {
 			w.note("%s: ending after the trial under way, and giving the rest back; once more ends at once", s)
@@ -86,45 +84,45 @@ func (w *Worker) open(st *store.Store) {
 }
 
 // claim takes a job's slice, however often the database has to be asked.
-func (w *Worker) claim(ctx context.Context, job *fleet.Job) (fleet.Slice, error) {
+func (w *Worker) claim(ctx context.Context, job *Job) (Slice, error) {
 	for {
 		s, err := w.Fleet.Claim(ctx, job.Args, w.Host.ID)
-		if err == nil || errors.Is(err, fleet.ErrLost) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, ErrLost) || ctx.Err() != nil {
 			return s, err
 		}
 		w.note("%v; trying again", err)
-		pause(ctx, idle)
+		workerPause(ctx, idle)
 	}
 }
 
 // insist asks the database about a slice, however often it has to be asked: one that is
 // kept by a host which lives and has given it up would be nobody's. Only who asked for an
 // end does not wait.
-func (w *Worker) insist(ctx context.Context, s fleet.Slice, ask func() error) error {
+func (w *Worker) insist(ctx context.Context, s Slice, ask func() error) error {
 	for {
 		err := ask()
-		if err == nil || !fleet.Transient(err) || ctx.Err() != nil {
+		if err == nil || !Transient(err) || ctx.Err() != nil {
 			return err
 		}
 		w.note("%s: %v; trying again", s, err)
-		pause(ctx, idle)
+		workerPause(ctx, idle)
 	}
 }
 
 // ended tells of a slice that was not stored.
-func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error) (ok bool) {
-	tell := func(what func(context.Context, fleet.Slice, string, string) error, why string) {
+func (w *Worker) ended(ctx, run context.Context, s Slice, err error) (ok bool) {
+	tell := func(what func(context.Context, Slice, string, string) error, why string) {
 		err := w.insist(ctx, s, func() error {
 			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
 			return what(short, s, w.Host.ID, why)
 		})
-		if err != nil && !errors.Is(err, fleet.ErrLost) {
+		if err != nil && !errors.Is(err, ErrLost) {
 			w.note("%s: %v", s, err)
 		}
 	}
 	switch {
-	case errors.Is(err, fleet.ErrLost) || errors.Is(context.Cause(run), fleet.ErrLost):
+	case errors.Is(err, ErrLost) || errors.Is(context.Cause(run), ErrLost):
 		w.note("%s: another host has it now; what was not uploaded stays here in case it comes back", s)
 		return true
 	case errors.Is(err, errOther):
@@ -139,7 +137,7 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error) (ok b
 	w.note("%s: %v", s, err)
 	tell(w.Fleet.Fail, err.Error())
 	w.avoid[s.Model] = time.Now().Add(avoidFor)
-	if s.Kind == fleet.Judge {
+	if s.Kind == Judge {
 		w.avoid[""] = w.avoid[s.Model]
 	}
 	return false
@@ -147,7 +145,7 @@ func (w *Worker) ended(ctx, run context.Context, s fleet.Slice, err error) (ok b
 
 // part is the plan of a slice, with facts of its own items alone: all items' are in the
 // experiment's base.
-func (w *Worker) part(s fleet.Slice, path string) (*experiment.Bench, *plan.Plan, error) {
+func (w *Worker) part(s Slice, path string) (*experiment.Bench, *plan.Plan, error) {
 	b := at(w.Bench, path)
 	p, err := b.Plan(plan.Filter{Models: []string{s.Model}, Shard: plan.Shard{Part: s.Part, Of: s.Parts}})
 	if err != nil {
@@ -160,7 +158,7 @@ func (w *Worker) part(s fleet.Slice, path string) (*experiment.Bench, *plan.Plan
 }
 
 // answer asks the model, and says which trials are in the store.
-func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string, servers *servers.Servers) (trials []fleet.Trial, err error) {
+func (w *Worker) answer(ctx, enough context.Context, s Slice, path string, servers *servers.Servers) (trials []Trial, err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return nil, err
@@ -206,7 +204,7 @@ func (w *Worker) answer(ctx, enough context.Context, s fleet.Slice, path string,
 		return nil, err
 	}
 	for k, o := range all {
-		trials = append(trials, fleet.Trial{Key: keyOf(k), Failed: o.Failed})
+		trials = append(trials, Trial{Key: keyOf(k), Failed: o.Failed})
 	}
 	return trials, nil
 }
@@ -221,12 +219,12 @@ func keyOf(k results.Key) string {
 }
 
 // judge judges the answers of a slice.
-func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers *servers.Servers) (err error) {
+func (w *Worker) judge(ctx context.Context, s Slice, path string, servers *servers.Servers) (err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return err
 	}
-	if err := fleet.Patient(ctx, w.Notes, func() error { return w.judged(ctx, s, path) }); err != nil {
+	if err := Patient(ctx, w.Notes, func() error { return w.judged(ctx, s, path) }); err != nil {
 		return err
 	}
 	st, _, err := b.Open(ctx, p, w.Manifest, w.Notes)
@@ -247,7 +245,7 @@ func (w *Worker) judge(ctx context.Context, s fleet.Slice, path string, servers 
 
 // judged has the store that is to be judged at path: what an earlier epoch left there, if that
 // is of the answers that are uploaded now, else these.
-func (w *Worker) judged(ctx context.Context, s fleet.Slice, path string) error {
+func (w *Worker) judged(ctx context.Context, s Slice, path string) error {
 	now, err := w.Fleet.Upload(ctx, s.Experiment, s.Model, s.Part)
 	if err != nil {
 		return err
@@ -267,7 +265,7 @@ func (w *Worker) judged(ctx context.Context, s fleet.Slice, path string) error {
 const uploadEnd = ".of"
 
 // load brings a slice's store here.
-func (w *Worker) load(ctx context.Context, s fleet.Slice, path string) error {
+func (w *Worker) load(ctx context.Context, s Slice, path string) error {
 	if err := remove(path); err != nil {
 		return err
 	}
@@ -297,7 +295,7 @@ func pack(ctx context.Context, path string) (packed []byte, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	return fleet.Pack(f)
+	return Pack(f)
 }
 
 // remove removes a store with what lies beside it.

@@ -1,4 +1,4 @@
-package worker
+package fleet
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/fleet"
 	"assay/harness/plan"
 	"assay/results"
 )
@@ -27,13 +26,13 @@ type Submitted struct {
 // Submit cuts an experiment into slices of about so many trials, and inserts it. needs
 // are the tags that hosts must have, by model. An experiment of that name that is there
 // has to be the same, else the error says every difference.
-func Submit(ctx context.Context, f *fleet.Fleet, b *experiment.Bench, man results.Manifest, size int, needs map[string][]string) (Submitted, error) {
+func Submit(ctx context.Context, f *Fleet, b *experiment.Bench, man results.Manifest, size int, needs map[string][]string) (Submitted, error) {
 	sub := Submitted{Experiment: b.Config.Name}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
 		return sub, err
 	}
-	var parts []fleet.Part
+	var parts []Part
 	for _, m := range b.Config.Models {
 		if b.Config.Imported(m.Name) {
 			sub.Notes = append(sub.Notes, fmt.Sprintf("model %s: its answers are made elsewhere; assay import predictions brings them into what was pulled", m.Name))
@@ -42,7 +41,7 @@ func Submit(ctx context.Context, f *fleet.Fleet, b *experiment.Bench, man result
 		timed, most := about(b, p, m.Name)
 		for i, n := range cut(b, p, m.Name, size, most) {
 			if n.trials > 0 {
-				parts = append(parts, fleet.Part{Model: m.Name, Part: i + 1, Parts: n.of, Trials: n.trials, Timed: timed, Tags: needs[m.Name]})
+				parts = append(parts, Part{Model: m.Name, Part: i + 1, Parts: n.of, Trials: n.trials, Timed: timed, Tags: needs[m.Name]})
 				sub.Trials += n.trials
 			}
 		}
@@ -59,14 +58,14 @@ func Submit(ctx context.Context, f *fleet.Fleet, b *experiment.Bench, man result
 	}
 	defer os.RemoveAll(dir)
 	base := filepath.Join(dir, "base.sqlite")
-	if err := Base(ctx, b, man, base); err != nil {
+	if err := BaseStore(ctx, b, man, base); err != nil {
 		return sub, err
 	}
 	packed, err := pack(ctx, base)
 	if err != nil {
 		return sub, err
 	}
-	e := fleet.Experiment{Name: b.Config.Name, Config: string(b.Config.Text), Judged: len(b.Config.Judges) > 0, Version: man.Version, Revision: man.Revision}
+	e := Experiment{Name: b.Config.Name, Config: string(b.Config.Text), Judged: len(b.Config.Judges) > 0, Version: man.Version, Revision: man.Revision}
 	if e.ID, sub.There, err = f.Submit(ctx, e, packed, parts); err != nil || !sub.There {
 		return sub, err
 	}

@@ -1,4 +1,4 @@
-package watch
+package fleet
 
 import (
 	"context"
@@ -7,21 +7,19 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"assay/harness/fleet"
 )
 
 // script is a database that says one thing after another.
 type script struct {
-	hosts  []fleet.Host
-	counts [][]fleet.Count
+	hosts  []Host
+	counts [][]Count
 	at     int
 	err    error
 }
 
-func (s *script) Hosts(context.Context) ([]fleet.Host, error) { return s.hosts, s.err }
+func (s *script) Hosts(context.Context) ([]Host, error) { return s.hosts, s.err }
 
-func (s *script) Progress(_ context.Context, experiment int64) ([]fleet.Count, error) {
+func (s *script) Progress(_ context.Context, experiment int64) ([]Count, error) {
 	if experiment != 7 {
 		return nil, errors.New("another experiment")
 	}
@@ -30,8 +28,8 @@ func (s *script) Progress(_ context.Context, experiment int64) ([]fleet.Count, e
 	return c, s.err
 }
 
-func count(kind fleet.Kind, model string, state fleet.State, slices, trials, answered, failed int, seconds float64) fleet.Count {
-	return fleet.Count{Kind: kind, Model: model, State: state, Slices: slices, Trials: trials, Answered: answered, Failed: failed, Seconds: seconds}
+func count(kind Kind, model string, state State, slices, trials, answered, failed int, seconds float64) Count {
+	return Count{Kind: kind, Model: model, State: state, Slices: slices, Trials: trials, Answered: answered, Failed: failed, Seconds: seconds}
 }
 
 func rough(d time.Duration) string { return d.Round(time.Second).String() }
@@ -40,13 +38,13 @@ func rough(d time.Duration) string { return d.Round(time.Second).String() }
 // is not known is not 0.
 func TestRatesAndTheTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := &script{counts: [][]fleet.Count{
-			{count(fleet.Answer, "m", fleet.StateOpen, 10, 1000, 0, 0, 0)},
-			{count(fleet.Answer, "m", fleet.StateOpen, 8, 800, 0, 0, 0), count(fleet.Answer, "m", fleet.StateRunning, 2, 200, 10, 0, 0)},
+		db := &script{counts: [][]Count{
+			{count(Answer, "m", StateOpen, 10, 1000, 0, 0, 0)},
+			{count(Answer, "m", StateOpen, 8, 800, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 10, 0, 0)},
 			// One slice took 50 s for its 100 trials: two at a time are 4 a second.
-			{count(fleet.Answer, "m", fleet.StateOpen, 7, 700, 0, 0, 0), count(fleet.Answer, "m", fleet.StateRunning, 2, 200, 100, 0, 0), count(fleet.Answer, "m", fleet.StateDone, 1, 100, 90, 10, 50)},
-			{count(fleet.Answer, "m", fleet.StateOpen, 7, 700, 0, 0, 0), count(fleet.Answer, "m", fleet.StateRunning, 2, 200, 120, 0, 0), count(fleet.Answer, "m", fleet.StateDone, 1, 100, 90, 10, 50)},
-			{count(fleet.Answer, "m", fleet.StateDone, 10, 1000, 990, 10, 500)},
+			{count(Answer, "m", StateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 100, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
+			{count(Answer, "m", StateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 120, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
+			{count(Answer, "m", StateDone, 10, 1000, 990, 10, 500)},
 		}}
 		w := &Watch{From: db, Experiment: 7}
 		look := func(wait time.Duration) Snapshot {
@@ -84,10 +82,10 @@ func TestRatesAndTheTimeLeft(t *testing.T) {
 // Only the last minute counts, and a slice that was given out again is no negative rate.
 func TestTheWindowOfRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := func(n int) []fleet.Count {
-			return []fleet.Count{count(fleet.Answer, "m", fleet.StateRunning, 1, 10_000, n, 0, 0)}
+		at := func(n int) []Count {
+			return []Count{count(Answer, "m", StateRunning, 1, 10_000, n, 0, 0)}
 		}
-		db := &script{counts: [][]fleet.Count{at(0), at(1000), at(1060), at(1120), at(900)}}
+		db := &script{counts: [][]Count{at(0), at(1000), at(1060), at(1120), at(900)}}
 		w := &Watch{From: db, Experiment: 7}
 		var s Snapshot
 		var err error
@@ -109,19 +107,19 @@ func TestTheWindowOfRates(t *testing.T) {
 // Judging goes on beside answering: what takes longer decides. Without any rate nothing is known.
 func TestTheTimeLeftOfTwoKinds(t *testing.T) {
 	rate := func(v float64) *float64 { return &v }
-	answer := Model{Kind: fleet.Answer, Open: 1, Running: 1, Trials: 100, Stored: 50, Rate: rate(5)}
+	answer := Model{Kind: Answer, Open: 1, Running: 1, Trials: 100, Stored: 50, Rate: rate(5)}
 	for _, c := range []struct {
 		name  string
 		judge Model
 		want  time.Duration // < 0: not known
 	}{
-		{"judging is slower", Model{Kind: fleet.Judge, Running: 1, Trials: 100, Rate: rate(2)}, 50 * time.Second},
-		{"judging is faster", Model{Kind: fleet.Judge, Running: 1, Trials: 100, Rate: rate(50)}, 10 * time.Second},
-		{"judging is done", Model{Kind: fleet.Judge, Done: 1, Trials: 100, Stored: 100}, 10 * time.Second},
-		{"nobody knows how fast", Model{Kind: fleet.Judge, Running: 1, Trials: 100}, -1},
-		{"nobody judges", Model{Kind: fleet.Judge, Open: 1, Trials: 100}, -1},
-		{"it stands still", Model{Kind: fleet.Judge, Running: 1, Trials: 100, Rate: rate(0)}, -1},
-		{"slices were given up", Model{Kind: fleet.Judge, Failed: 1, Trials: 100}, 10 * time.Second},
+		{"judging is slower", Model{Kind: Judge, Running: 1, Trials: 100, Rate: rate(2)}, 50 * time.Second},
+		{"judging is faster", Model{Kind: Judge, Running: 1, Trials: 100, Rate: rate(50)}, 10 * time.Second},
+		{"judging is done", Model{Kind: Judge, Done: 1, Trials: 100, Stored: 100}, 10 * time.Second},
+		{"nobody knows how fast", Model{Kind: Judge, Running: 1, Trials: 100}, -1},
+		{"nobody judges", Model{Kind: Judge, Open: 1, Trials: 100}, -1},
+		{"it stands still", Model{Kind: Judge, Running: 1, Trials: 100, Rate: rate(0)}, -1},
+		{"slices were given up", Model{Kind: Judge, Failed: 1, Trials: 100}, 10 * time.Second},
 	} {
 		got := left([]Model{answer, c.judge})
 		if c.want < 0 && got != nil || c.want >= 0 && (got == nil || *got != c.want) {
@@ -132,18 +130,18 @@ func TestTheTimeLeftOfTwoKinds(t *testing.T) {
 
 // All is answered, and nobody is there to judge: there is nothing to wait for.
 func TestNobodyJudges(t *testing.T) {
-	answered := Model{Kind: fleet.Answer, Done: 2, Trials: 10, Stored: 10}
+	answered := Model{Kind: Answer, Done: 2, Trials: 10, Stored: 10}
 	for _, c := range []struct {
 		name   string
-		hosts  []Host
+		hosts  []WatchHost
 		models []Model
 		want   bool
 	}{
-		{"nobody", []Host{{State: Waiting}, {State: Ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: fleet.Judge, Open: 2}}, true},
-		{"one waits", []Host{{State: Waiting, Judge: true}}, []Model{answered, {Kind: fleet.Judge, Open: 2}}, false},
-		{"one slice is judged", nil, []Model{answered, {Kind: fleet.Judge, Open: 1, Running: 1}}, false},
-		{"answers are missing", nil, []Model{{Kind: fleet.Answer, Open: 1}, {Kind: fleet.Judge, Open: 1}}, false},
-		{"all is judged", nil, []Model{answered, {Kind: fleet.Judge, Done: 2}}, false},
+		{"nobody", []WatchHost{{State: Waiting}, {State: Ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, true},
+		{"one waits", []WatchHost{{State: Waiting, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, false},
+		{"one slice is judged", nil, []Model{answered, {Kind: Judge, Open: 1, Running: 1}}, false},
+		{"answers are missing", nil, []Model{{Kind: Answer, Open: 1}, {Kind: Judge, Open: 1}}, false},
+		{"all is judged", nil, []Model{answered, {Kind: Judge, Done: 2}}, false},
 	} {
 		s := Snapshot{Hosts: c.hosts, Models: c.models}
 		if got := s.Unjudged(); got != c.want || got != strings.HasSuffix(s.Headline(rough), "all answered, and no worker judges") {
@@ -154,7 +152,7 @@ func TestNobodyJudges(t *testing.T) {
 
 func TestStatesOfHosts(t *testing.T) {
 	offset, bound := .5, .001
-	db := &script{counts: [][]fleet.Count{{count(fleet.Answer, "m", fleet.StateFailed, 2, 10, 0, 3, 0)}}, hosts: []fleet.Host{
+	db := &script{counts: [][]Count{{count(Answer, "m", StateFailed, 2, 10, 0, 3, 0)}}, hosts: []Host{
 		{Name: "ended", Ended: true, Silent: time.Hour, Lease: time.Minute},
 		{Name: "waits", Silent: time.Minute, Lease: time.Minute},
 		{Name: "works", Slice: "m 1/2", Lease: time.Minute, Offset: &offset, Error: &bound},
