@@ -32,7 +32,7 @@ million:
 
 # Report, reader study and viewer in Chromium: three widths, light, dark and print.
 browser:
-    go test -p 1 -tags browser -run 'InABrowser|AuditCanFail' ./results/browser/ ./results/report/ ./results/rating/ ./results/viewer/ ./harness/cli/stores/
+    go test -p 1 -tags browser -run 'InABrowser|AuditCanFail' ./results/browser/ ./results/report/ ./results/rating/ ./results/viewer/ ./harness/cli/
 
 # Pages of docs that are made from the program's own tables: every perturbation, bench.yaml.
 docs:

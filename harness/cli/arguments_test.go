@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"assay/harness/cli/command"
 )
 
 func TestFlagsMayFollowArguments(t *testing.T) {
 	t.Parallel()
-	app := newApp(streams{command.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
+	app := newApp(streams{Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
 	for _, c := range []struct{ line, want string }{
 		{"assay", "assay"},
 		{"assay --help", "assay --help"},

@@ -1,10 +1,16 @@
-// Package cli is assay's command line: it wires the other packages together
-// and holds one file per command.
+// Package cli is assay's command line: it wires the other packages together. One flat
+// folder, one file a command.
 //
-//  1. load.go reads bench.yaml, its data sets and its studies.
+//  1. command.go is what commands share: where they read and write, the flags that several
+//     have, and what errors mean for the exit code. load.go reads bench.yaml, its data sets
+//     and its studies.
 //  2. plan.go, run.go, judge.go and report.go are the pipeline's arrows.
-//  3. Commands about people, phantoms, stores and data have packages of their own, over
-//     what all share: package command.
+//  3. terminal.go and terminal_*.go print for people what commands found.
+//  4. draft.go writes a bench.yaml for a server and a data set, slurm_script.go the script
+//     of an array job, preview.go what conditions do to a picture, view_pages.go gives a
+//     viewer what only the harness knows of a store.
+//  5. bench.go, schema.go and perturbations.go make the pages of docs that say what there
+//     is, from the tables and the parser that the program itself uses.
 package cli
 
 import (
@@ -17,32 +23,26 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/kinds"
-	"assay/harness/cli/command"
-	"assay/harness/cli/data"
-	"assay/harness/cli/fleet"
-	"assay/harness/cli/people"
-	"assay/harness/cli/phantoms"
-	"assay/harness/cli/stores"
 	"assay/harness/config"
 	"assay/results"
 )
 
 // streams are those of the command line.
-type streams struct{ command.Streams }
+type streams struct{ Streams }
 
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	_, terminal := command.Interactive(stdout)
-	out := &command.Sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
-	stderr = &command.Sink{W: stderr, Visible: true}
-	s := streams{command.Streams{In: stdin, Out: out, Err: stderr}}
+	_, terminal := Interactive(stdout)
+	out := &Sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
+	stderr = &Sink{W: stderr, Visible: true}
+	s := streams{Streams{In: stdin, Out: out, Err: stderr}}
 	app := newApp(s)
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
-		err = command.Environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
+		err = Environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
 	}
 	var store *results.Trouble
-	var already command.Told
+	var already Told
 	if errors.As(err, &store) && !errors.As(err, &already) && (errors.Is(err, results.FaultDamaged) || errors.Is(err, results.FaultNewer)) {
 		err = s.whatIsLeft(ctx, store.Path, err)
 	}
@@ -52,19 +52,19 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 // exitCode prints an error and says which exit code it means.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	if err == nil {
-		return command.ExitOK
+		return ExitOK
 	}
-	var c *command.Error
+	var c *ExitError
 	var bad config.Errors
 	switch {
 	case errors.As(err, &bad):
 		for _, e := range bad {
 			fmt.Fprintln(stderr, e)
 		}
-		return command.ExitUsage
+		return ExitUsage
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "assay:", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
-		return command.ExitInterrupted
+		return ExitInterrupted
 	case errors.As(err, &c):
 		if msg := c.Error(); msg != "" {
 			fmt.Fprintln(stderr, "assay:", msg)
@@ -72,10 +72,10 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return c.Code
 	case isUsage(err):
 		fmt.Fprintln(stderr, "assay:", err)
-		return command.ExitUsage
+		return ExitUsage
 	}
 	fmt.Fprintln(stderr, "assay:", err)
-	return command.ExitEnvironment
+	return ExitEnvironment
 }
 
 // isUsage recognises urfave/cli's own complaints, which have no type.
@@ -90,7 +90,7 @@ func isUsage(err error) bool {
 }
 
 func newApp(s streams) *cli.App {
-	several := fleet.Commands{Streams: s.Streams, Version: thisBuild().Version, Revision: thisBuild().Revision}
+	several := FleetCommands{Streams: s.Streams, Version: thisBuild().Version, Revision: thisBuild().Revision}
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
@@ -104,11 +104,11 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), people.Agree(s.Streams), people.Rate(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
-			stores.View(s.Streams), stores.Export(s.Streams), stores.Import(s.Streams, thisBuild().Version, thisBuild().Revision),
-			stores.Merge(s.Streams), stores.Slurm(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), stores.Compare(s.Streams), s.promptsCommand(), data.Perturb(s.Streams), data.Command(s.Streams, thisBuild().Version, thisBuild().Revision), data.Contamination(s.Streams, thisBuild().Version, thisBuild().Revision), stores.Command(s.Streams), s.initCommand(), data.Config(s.Streams), phantoms.Command(s.Streams), s.completionCommand(), s.versionCommand(),
+			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), AgreeCommand(s.Streams), RateCommand(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
+			ViewCommand(s.Streams), ExportCommand(s.Streams), ImportCommand(s.Streams, thisBuild().Version, thisBuild().Revision),
+			MergeCommand(s.Streams), SlurmCommand(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), CompareCommand(s.Streams), s.promptsCommand(), PerturbCommand(s.Streams), DatasetCommand(s.Streams, thisBuild().Version, thisBuild().Revision), ContaminationCommand(s.Streams, thisBuild().Version, thisBuild().Revision), StoreCommand(s.Streams), s.initCommand(), ConfigCommand(s.Streams), PhantomCommand(s.Streams), s.completionCommand(), s.versionCommand(),
 		},
-		Action: command.OnlySubcommands("assay"),
+		Action: OnlySubcommands("assay"),
 	}
 	for _, cmd := range app.Commands {
 		quiet("assay", cmd)
@@ -121,7 +121,7 @@ func newApp(s streams) *cli.App {
 func quiet(under string, cmd *cli.Command) {
 	typed := under + " " + cmd.Name
 	cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return command.Usage("%s: %w; see %s --help", cmd.Name, err, typed)
+		return Usage("%s: %w; see %s --help", cmd.Name, err, typed)
 	}
 	cmd.HideHelpCommand = true
 	for _, sub := range cmd.Subcommands {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/urfave/cli/v2"
-
-	"assay/harness/cli/command"
 )
 
 // The scripts ask the binary itself for what may follow, so they never go out
@@ -41,7 +39,7 @@ func (s streams) completionCommand() *cli.Command {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 			script, ok := scripts[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return command.Usage("completion: expected one of bash, zsh, fish, found %q", c.Args().First())
+				return Usage("completion: expected one of bash, zsh, fish, found %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(s.Out, script)
 			return err

@@ -8,9 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/cli/command"
-	"assay/harness/cli/fleet"
-	"assay/harness/cli/terminal"
 	"assay/harness/config"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
@@ -28,16 +25,16 @@ func (s streams) doctorCommand() *cli.Command {
 			"With --fleet, machines are compared that are to work on one run: files that assay doctor --json printed on each, or without files the workers in the fleet's database.\n" +
 			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
 		ArgsUsage: "[--fleet FILE.json...]",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(),
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
-			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, fleet.From(),
+			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, From(),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("fleet") {
 				return s.compareFleet(c)
 			}
-			if err := command.NoArguments(c); err != nil {
+			if err := NoArguments(c); err != nil {
 				return err
 			}
 			cfg, err := config.Read(c.String("config"), experiment.Known())
@@ -56,7 +53,7 @@ func (s streams) doctorCommand() *cli.Command {
 					return err
 				}
 			} else {
-				terminal.Diagnosis(s.Out, &found)
+				PrintDiagnosis(s.Out, &found)
 			}
 			return verdictOf(c, &found)
 		},
@@ -70,7 +67,7 @@ func (s streams) reap(c *cli.Context, db string) {
 	}
 	st, err := store.Open(c.Context, db)
 	if err != nil {
-		command.WarnLeft(c, db)
+		WarnLeft(c, db)
 		return
 	}
 	servers.Reap(db, s.Err)
@@ -84,9 +81,9 @@ func verdictOf(c *cli.Context, found *doctor.Diagnosis) error {
 	case c.Context.Err() != nil:
 		return context.Cause(c.Context)
 	case problems > 0:
-		return command.Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
+		return Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
 	case warnings > 0 && c.Bool("strict"):
-		return command.Failures("doctor: %d things are worth a look", warnings)
+		return Failures("doctor: %d things are worth a look", warnings)
 	}
 	return nil
 }
@@ -106,19 +103,19 @@ func (s streams) compareFleet(c *cli.Context) error {
 		all, errs = append(all, one), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return command.Usage("doctor: %w", err)
+		return Usage("doctor: %w", err)
 	}
 	if c.NArg() == 0 {
 		var err error
-		if all, err = fleet.Stations(c); err != nil {
+		if all, err = Stations(c); err != nil {
 			return err
 		}
 	}
 	if len(all) < 2 {
 		if c.NArg() == 0 {
-			return command.Usage("doctor: --fleet: expected two workers or more that live, found %d in the database; before there are any, give the files of assay doctor --json of each machine", len(all))
+			return Usage("doctor: --fleet: expected two workers or more that live, found %d in the database; before there are any, give the files of assay doctor --json of each machine", len(all))
 		}
-		return command.Usage("doctor: --fleet: expected two machines or more, found %d", len(all))
+		return Usage("doctor: --fleet: expected two machines or more, found %d", len(all))
 	}
 	found := doctor.Diagnosis{Findings: doctor.Compare(all)}
 	if c.Bool("json") {
@@ -126,14 +123,14 @@ func (s streams) compareFleet(c *cli.Context) error {
 			return err
 		}
 	} else {
-		terminal.Diagnosis(s.Out, &found)
+		PrintDiagnosis(s.Out, &found)
 	}
 	return verdictOf(c, &found)
 }
 
 // longestOf are the longest prompts that all of bench.yaml has planned.
 func longestOf(ctx context.Context, cfg *config.Config) (map[string][]doctor.Prompt, error) {
-	b, err := command.Assemble(cfg)
+	b, err := Assemble(cfg)
 	if err != nil {
 		return nil, err
 	}

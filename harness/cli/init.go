@@ -9,11 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"assay/backends/kinds"
-	"assay/harness/cli/command"
-	"assay/harness/cli/terminal"
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
-	"assay/harness/draft"
 	"assay/harness/experiment"
 	"assay/results/text"
 )
@@ -50,18 +47,18 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := command.NoArguments(c); err != nil {
+			if err := NoArguments(c); err != nil {
 				return err
 			}
 			if (c.String("path") == "") == (c.String("data") == "") {
-				return command.Usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
+				return Usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
 			}
 			for _, f := range []struct {
 				flag  string
 				known []string
 			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) && !(f.flag == "backend" && strings.Contains(got, "://")) {
-					return command.Usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
+					return Usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
 			return s.init(c)
@@ -71,12 +68,12 @@ func (s streams) initCommand() *cli.Command {
 
 func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
-	w := draft.Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
+	w := Wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
 		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep"),
 		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
 	var err error
 	if w.Columns, err = dataset.ParseMapping(c.StringSlice("column")); err != nil {
-		return command.Usage("init: --column: %w", err)
+		return Usage("init: --column: %w", err)
 	}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
@@ -88,29 +85,29 @@ func (s streams) init(c *cli.Context) error {
 	}
 	if strings.Contains(w.Kind, "://") {
 		if w.URL != "" {
-			return command.Usage("init: expected the server's address once, found it under --backend and --url")
+			return Usage("init: expected the server's address once, found it under --backend and --url")
 		}
 		w.Kind, w.URL = "", w.Kind
 	}
 	made, err := w.Create(c.Context, out, experiment.Known(), table.New())
-	var wrong draft.WrongError
+	var wrong WrongError
 	switch {
 	case errors.As(err, &wrong):
-		return command.Usage("init: %w", err)
+		return Usage("init: %w", err)
 	case err != nil:
-		return command.Environment(fmt.Errorf("init: %w", err))
+		return Environment(fmt.Errorf("init: %w", err))
 	}
 	fmt.Fprintf(s.Out, "%s: study %s, %s\n", out, w.Study, made.Share())
 	for _, id := range made.Models {
-		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, draft.About(id))
+		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, About(id))
 	}
 	if made.Unasked != "" {
 		fmt.Fprintf(s.Err, "note: %s\n", text.Visible(made.Unasked))
 	}
 	for _, r := range made.Planned.Readings() {
-		terminal.Reading(s.Out, "", r.Guesses, r.Unused)
+		PrintReading(s.Out, "", r.Guesses, r.Unused)
 	}
-	terminal.Problems(s.Err, made.Planned)
+	PrintProblems(s.Err, made.Planned)
 	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
 	return err
 }

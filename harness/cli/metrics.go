@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"assay/harness/cli/command"
 	"assay/harness/experiment"
 	"assay/harness/run"
 	"assay/results"
@@ -16,7 +15,7 @@ import (
 func (s streams) showMetrics(ctx context.Context, address string, b *experiment.Bench, st *store.Store, man results.Manifest) (stop func(), err error) {
 	held, err := st.Extents(ctx, man)
 	if err != nil {
-		return nil, command.Environment(err)
+		return nil, Environment(err)
 	}
 	b.Meter = run.New(man.Name, man.Version)
 	b.Meter.Begin(held)
@@ -29,7 +28,7 @@ func (s streams) showMetrics(ctx context.Context, address string, b *experiment.
 	case at := <-up:
 		fmt.Fprintf(s.Err, "metrics at %smetrics until the run ends\n", at)
 	case err := <-ended: // without an error: the run was interrupted before it began
-		return cancel, command.Environment(err)
+		return cancel, Environment(err)
 	}
 	return func() {
 		cancel()

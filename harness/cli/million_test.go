@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"assay/harness/cli"
-	"assay/harness/cli/command"
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
@@ -425,7 +424,7 @@ func plannedKeys(b *testing.B, file string) []results.Key {
 	if err != nil {
 		b.Fatal(err)
 	}
-	exp, err := command.Assemble(cfg)
+	exp, err := cli.Assemble(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,11 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/cli/command"
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
-	"assay/harness/preview"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -40,7 +38,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := command.Assemble(cfg)
+	b, err := Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +54,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	const item = "case-00002-2"
-	sub, err := preview.OfItem(b, item, 1)
+	sub, err := OfItem(b, item, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +72,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if name == perturb.Baseline().Name {
 			name = "sham" // any: the baseline is drawn beside it
 		}
-		choice, err := preview.Chosen(name)
+		choice, err := ChoiceOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}

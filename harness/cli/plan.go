@@ -6,8 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/cli/command"
-	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
@@ -18,12 +16,12 @@ func (s streams) planCommand() *cli.Command {
 		Name:        "plan",
 		Usage:       "print what a run would do: trials, time, and what is left out",
 		Description: "Nothing is sent. The time is estimated from answers that are already stored; without any it is unknown, not guessed.",
-		Flags:       append(append([]cli.Flag{command.ConfigFlag(), command.JSONFlag()}, filterFlags()...), powerFlags()...),
+		Flags:       append(append([]cli.Flag{ConfigFlag(), JSONFlag()}, filterFlags()...), powerFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.Bool("power") {
 				return s.power(c)
 			}
-			if err := command.NoArguments(c); err != nil {
+			if err := NoArguments(c); err != nil {
 				return err
 			}
 			f, err := filterOf(c)
@@ -38,14 +36,14 @@ func (s streams) planCommand() *cli.Command {
 			var mixes *experiment.MixesError
 			switch {
 			case errors.As(err, &mixes):
-				return command.Usage("%w", err)
+				return Usage("%w", err)
 			case err != nil:
-				return command.Environment(err)
+				return Environment(err)
 			}
 			if c.Bool("json") {
 				return s.JSON(pre)
 			}
-			return terminal.Preview(s.Out, pre)
+			return PrintPreview(s.Out, pre)
 		},
 	}
 }
@@ -80,10 +78,10 @@ func (s streams) power(c *cli.Context) error {
 	}
 	needs, err := plan.Power(q)
 	if err != nil {
-		return command.Usage("plan: %w", err)
+		return Usage("plan: %w", err)
 	}
 	if c.Bool("json") {
 		return s.JSON(needs)
 	}
-	return terminal.Lines(s.Out, needs.Lines(q))
+	return PrintLines(s.Out, needs.Lines(q))
 }

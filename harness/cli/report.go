@@ -11,8 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/cli/command"
-	"assay/harness/cli/terminal"
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/results"
@@ -28,7 +26,7 @@ func (s streams) reportCommand() *cli.Command {
 		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{command.ConfigFlag(), command.JSONFlag(), command.FiguresFlag(),
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
 			&cli.BoolFlag{Name: "all-models", Usage: "show models of the store, too, that are not in its bench.yaml any more"},
@@ -40,16 +38,16 @@ func (s streams) reportCommand() *cli.Command {
 				return err
 			}
 			if c.Int("examples") < 0 {
-				return command.Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+				return Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
 			}
 			if c.IsSet("columns") && c.String("latex") == "" {
-				return command.Usage("report: --columns picks from one table: add --latex TABLE")
+				return Usage("report: --columns picks from one table: add --latex TABLE")
 			}
 			rules := c.String("rules")
 			if rules != "" && !slices.Contains(results.Rules(), rules) {
-				return command.Usage("report: --rules: expected paper or released, found %q", rules)
+				return Usage("report: --rules: expected paper or released, found %q", rules)
 			}
-			path, err := command.StoreOf(c)
+			path, err := StoreOf(c)
 			if err != nil {
 				return err
 			}
@@ -59,7 +57,7 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			defer func() { st.Close() }()
 			// Where the energies cannot be read or stored, the rest may be: tables first.
-			unmeasured := command.Environment(experiment.MeasureFile(c.Context, st, path, s.Err))
+			unmeasured := Environment(experiment.MeasureFile(c.Context, st, path, s.Err))
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
@@ -74,7 +72,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				st = again
 			}
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: command.Figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: Figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
 				all: c.Bool("all-models"), latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
 			return cmp.Or(err, unmeasured)
 		},
@@ -84,7 +82,7 @@ func (s streams) reportCommand() *cli.Command {
 // whatIsLeft says on stderr what can still be read of a store that err is about,
 // and returns err.
 func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
-	err = command.Environment(err)
+	err = Environment(err)
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
@@ -92,8 +90,8 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if lost != nil {
 		return err
 	}
-	err = command.Told{Err: err}
-	terminal.Left(s.Err, path, left)
+	err = Told{Err: err}
+	PrintLeft(s.Err, path, left)
 	return err
 }
 
@@ -125,7 +123,7 @@ func digitsOf(c *cli.Context) (results.Digits, error) {
 	case !c.IsSet("digits"):
 		return results.Digits{}, nil
 	case n < 0 || n > results.MostDecimals:
-		return results.Digits{}, command.Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, results.MostDecimals, n)
+		return results.Digits{}, Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, results.MostDecimals, n)
 	}
 	return results.Digits{Percent: &n}, nil
 }
@@ -145,18 +143,18 @@ func (s streams) publish(ctx context.Context, st *store.Store, store string, how
 	}
 	if how.examples > 0 {
 		if how.pics == nil {
-			how.pics = page.AtHand(how.config, man, command.Assemble)
+			how.pics = page.AtHand(how.config, man, Assemble)
 		}
 		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {
-			return command.Environment(err)
+			return Environment(err)
 		}
-		damage = cmp.Or(damage, command.Environment(err))
+		damage = cmp.Or(damage, Environment(err))
 	}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report" + how.suffix
 	unwritten := report.Write(dir, secs, meta)
 	if unwritten != nil {
-		unwritten = command.Environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
+		unwritten = Environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
 	if how.json {
 		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
@@ -183,12 +181,12 @@ func (s streams) latex(secs []results.Section, meta report.Meta, how publication
 		if len(how.columns) > 0 {
 			var err error
 			if t, err = report.Columns(t, how.columns); err != nil {
-				return command.Usage("report: --columns: %w", err)
+				return Usage("report: --columns: %w", err)
 			}
 		}
 		return report.LaTeX(s.Out, t, meta)
 	}
-	return command.Usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
+	return Usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
 }
 
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/cli/command"
 	"assay/harness/run"
 	"assay/results"
 )
@@ -25,9 +24,9 @@ func TestARunOverStoredFailuresEndsAsTheFirstOneDid(t *testing.T) {
 		{run.Summary{Skipped: 3}, map[results.Status]int{results.StatusAbstained: 2, results.StatusClean: 1}, ""},
 		{run.Summary{Skipped: 3}, map[results.Status]int{results.StatusRefused: 2}, "asks again for the 2 judgments whose request the judge's server refused"},
 	} {
-		err := streams{command.Streams{Err: io.Discard}}.verdict(nil, c.sum, c.tally)
-		var e *command.Error
-		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &e) || e.Code != command.ExitFailures || !strings.Contains(err.Error(), c.says)) {
+		err := streams{Streams{Err: io.Discard}}.verdict(nil, c.sum, c.tally)
+		var e *ExitError
+		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &e) || e.Code != ExitFailures || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v, want %q", c.sum, err, c.says)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
-
-	"assay/harness/cli/command"
 )
 
 // release is the version of this source tree, as in CHANGELOG.md.
@@ -42,9 +40,9 @@ func (s streams) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version, the source revision and the Go release",
-		Flags: []cli.Flag{command.JSONFlag()},
+		Flags: []cli.Flag{JSONFlag()},
 		Action: func(c *cli.Context) error {
-			if err := command.NoArguments(c); err != nil {
+			if err := NoArguments(c); err != nil {
 				return err
 			}
 			b := thisBuild()

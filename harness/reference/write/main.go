@@ -1,4 +1,4 @@
-// Command write writes the pages of docs that package reference makes. It runs in the
+// Command write writes the pages of docs that package cli makes. It runs in the
 // root of the repository: go run ./harness/reference/write
 package main
 
@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"assay/harness/reference"
+	"assay/harness/cli"
 )
 
 func main() {
@@ -18,7 +18,7 @@ func main() {
 }
 
 func write(folder string) error {
-	files, err := reference.Pages()
+	files, err := cli.Pages()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,189 @@
+// People has the commands that have people rate answers and compare judges with them.
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/agree"
+	"assay/harness/page"
+	"assay/results"
+	"assay/results/report"
+	"assay/results/store"
+)
+
+// AgreeCommand is the command agree.
+func AgreeCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "agree",
+		Usage: "how well judges agree with people who rated the same answers",
+		Description: "Ratings are CSV or JSON lines with case, rater, axis and score, or the JSON lines of the cot-eval reader study, a file for each rater.\n" +
+			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+			&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; give the flag once for each", TakesFile: true},
+			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "percentile or bca"},
+			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
+		Action: func(c *cli.Context) error {
+			o := agree.Options{Draws: c.Int("draws"), BCa: c.String("interval") == "bca"}
+			if !o.BCa && c.String("interval") != "percentile" {
+				return Usage("agree: --interval: expected percentile or bca, found %q", c.String("interval"))
+			}
+			if o.Draws < 100 {
+				return Usage("agree: --draws: expected 100 or more, found %d", o.Draws)
+			}
+			path, err := StoreOf(c)
+			if err != nil {
+				return err
+			}
+			var files []agree.File
+			for _, name := range c.StringSlice("ratings") {
+				b, err := os.ReadFile(name)
+				if err != nil {
+					return Usage("agree: --ratings: %w", err)
+				}
+				files = append(files, agree.File{Path: name, Content: b})
+			}
+			return s.agree(c, path, files, o)
+		},
+	}
+}
+
+func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.Options) error {
+	ctx := c.Context
+	st, err := store.OpenReader(ctx, path)
+	if err != nil {
+		return Environment(err)
+	}
+	defer st.Close()
+	secs, man, err := agree.Sections(ctx, st, files, o, func(man results.Manifest) error {
+		w, err := store.Open(ctx, path)
+		if err == nil {
+			err = errors.Join(w.PutManifest(ctx, man), w.Close())
+		}
+		if err != nil {
+			fmt.Fprintf(s.Err, "which answers choose a judge could not be kept in the store: %v\n", err)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return refused("agree", err)
+	}
+	meta, err := page.Meta(ctx, st, man)
+	if err != nil {
+		return Environment(err)
+	}
+	meta.Figures = Figures(c)
+	dir := strings.TrimSuffix(path, filepath.Ext(path)) + "-agree"
+	if err := report.Write(dir, secs, meta); err != nil {
+		return Environment(err)
+	}
+	return s.Tables(c.Bool("json"), secs, meta, fmt.Sprintf("\nagreement: %s\n", filepath.Join(dir, report.Page)))
+}
+
+// refused tells what was asked for wrongly from what could not be done.
+func refused(name string, err error) error {
+	var no *agree.RefusedError
+	if errors.As(err, &no) {
+		return Usage("%s: %w", name, err)
+	}
+	return Environment(err)
+}
+
+// RateCommand is the command rate.
+func RateCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "rate",
+		Usage: "have people rate answers",
+		Subcommands: []*cli.Command{{
+			Name:  "sample",
+			Usage: "draw answers at random for people to rate, and keep with which probability",
+			Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
+				"Ratings of these answers correct the means of judged scores: assay agree.",
+			ArgsUsage: "[STORE.sqlite]",
+			Flags: []cli.Flag{ConfigFlag(),
+				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
+				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
+				&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
+				&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
+				&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
+				&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
+				&cli.StringSliceFlag{Name: "models", Usage: "only answers of this model; once for each"},
+				&cli.StringSliceFlag{Name: "arms", Usage: "only of this arm"},
+				&cli.StringSliceFlag{Name: "conditions", Usage: "only under this condition"},
+				&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
+			Action: s.rateSample,
+		}, s.rateServe(), s.rateExport()},
+		Action: OnlySubcommands("rate"),
+	}
+}
+
+func (s streams) rateSample(c *cli.Context) error {
+	w := agree.Drawing{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
+		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
+	if c.IsSet("calibration") {
+		w.Calibration = c.Int("calibration")
+		if w.Calibration < 0 {
+			return Usage("rate sample: --calibration: expected 0 or more, found %d", w.Calibration)
+		}
+	}
+	if !slices.Contains(agree.Bys(), w.By) {
+		return Usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
+	}
+	if w.Items < 2 {
+		return Usage("rate sample: --items: expected 2 or more, found %d", w.Items)
+	}
+	if w.Cases < 0 || w.Cases == 1 {
+		return Usage("rate sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
+	}
+	path, err := StoreOf(c)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return Environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
+	}
+	st, err := store.Open(c.Context, path)
+	if err != nil {
+		return Environment(err)
+	}
+	defer st.Close()
+	var draw results.Draw
+	var asked error
+	var shown bytes.Buffer
+	to := c.String("out")
+	err = WriteFile(to, func(out io.Writer) (err error) {
+		draw, asked = agree.Draw(c.Context, st, w, io.MultiWriter(out, &shown))
+		return asked
+	})
+	if err != nil {
+		return errors.Join(refused("rate sample", err), os.Remove(to))
+	}
+	for _, x := range draw.Strata {
+		if _, err := fmt.Fprintf(s.Out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {
+			return Environment(err)
+		}
+	}
+	minutes, err := agree.Minutes(&shown)
+	if err != nil {
+		return Environment(err)
+	}
+	whole := ""
+	if draw.Within > 0 {
+		whole = fmt.Sprintf(" of %d to these items (--cases 0 for all)", int(math.Round(float64(len(draw.Cases))/draw.Within)))
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate%s, one a line\nabout %s of a rater, at %d words a minute and %d seconds a grade\n", to, len(draw.Cases), whole, results.Count(minutes, "minute", "minutes"), agree.WordsAMinute, agree.SecondsAGrade)
+	return Environment(err)
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"encoding/json"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/check"
+)
+
+func (s streams) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "check",
+		Usage: "measure phantoms of known truth with the whole instrument, and compare",
+		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
+			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
+			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.",
+		Flags: []cli.Flag{JSONFlag(),
+			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
+			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
+		},
+		Action: s.check,
+	}
+}
+
+func (s streams) check(c *cli.Context) error {
+	if err := NoArguments(c); err != nil {
+		return err
+	}
+	n := c.Int("items")
+	if n < 4 || n > 1000 {
+		return Usage("phantom check: --items: expected 4 to 1000, found %d", n)
+	}
+	rows, err := check.Instrument(c.Context, check.Args{Items: n, Size: 256, Seed: c.Uint64("seed")})
+	if err != nil {
+		return Environment(err)
+	}
+	off := check.Off(rows)
+	if c.Bool("json") {
+		e := json.NewEncoder(s.Out)
+		e.SetIndent("", "  ")
+		err = e.Encode(struct {
+			OK   bool        `json:"ok"`
+			Rows []check.Row `json:"rows"`
+		}{!off, rows})
+	} else {
+		err = PrintCheck(s.Out, rows)
+	}
+	if err == nil && off {
+		err = Failures("the instrument is off: look for \"OFF\" above; do not trust its scores on this machine")
+	}
+	return err
+}

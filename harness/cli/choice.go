@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/harness/experiment"
+	"assay/harness/study"
+	"assay/perturb"
+	"assay/results/text"
+)
+
+// GridOf reads "8x8"; "" is no grid.
+func GridOf(text string) (study.Grid, error) {
+	if text == "" {
+		return study.Grid{}, nil
+	}
+	columns, rows, _ := strings.Cut(text, "x")
+	var g study.Grid
+	var err error
+	if g.Columns, err = strconv.Atoi(columns); err == nil {
+		g.Rows, err = strconv.Atoi(rows)
+	}
+	if err != nil || g.Columns < 1 || g.Rows < 1 {
+		return g, fmt.Errorf("expected columns x rows, such as 8x8, found %q", text)
+	}
+	return g, nil
+}
+
+const (
+	gridFamily = "VO-GRID"
+	levelMark  = "@" // between a condition and the level of its sweep, or its cell
+)
+
+// changing is the study whose conditions are shown: the first that changes pictures.
+func changing() study.Definition {
+	all := experiment.All()
+	draws := func(c perturb.Condition) bool { return len(c.Ops) > 0 }
+	return all[slices.IndexFunc(all, func(d study.Definition) bool { return slices.ContainsFunc(d.Conditions, draws) })]
+}
+
+// ChoiceOf asks the study for one condition by name, or for all.
+func ChoiceOf(name string) (study.Choice, error) {
+	var c study.Choice
+	var names []string
+	for _, known := range changing().Conditions {
+		names = append(names, known.Name)
+	}
+	if name == "" {
+		c.Conditions = names
+		return c, nil
+	}
+	base, level, leveled := strings.Cut(name, levelMark)
+	if leveled && base == gridFamily {
+		size, _, _ := strings.Cut(level, ":")
+		var err error
+		c.Grid, err = GridOf(size)
+		return c, err
+	}
+	if !slices.Contains(names, base) {
+		return c, fmt.Errorf("no condition %q%s; there are %s", base, text.DidYouMean(base, names), strings.Join(names, ", "))
+	}
+	if !leveled {
+		c.Conditions = []string{base}
+		return c, nil
+	}
+	param, value, _ := strings.Cut(level, "=")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return c, fmt.Errorf("expected CONDITION@PARAMETER=NUMBER, found %q", name)
+	}
+	c.Sweeps = []study.Sweep{{Condition: base, Param: param, Levels: []float64{v}}}
+	return c, nil
+}
+
+// Perturbations are all conditions, and the changes of pixels that they are made of.
+type Perturbations struct {
+	Conditions []PreviewNamed `json:"conditions"`
+	Ops        []perturb.Spec `json:"ops"`
+}
+
+// PreviewNamed is a condition as bench.yaml names it.
+type PreviewNamed struct {
+	Study     string   `json:"study"`
+	Condition string   `json:"condition"`
+	Does      string   `json:"does"`
+	Op        string   `json:"op,omitempty"` // "": it changes no pixels
+	Params    []string `json:"parameters,omitempty"`
+	Control   bool     `json:"control"` // conditions: all leaves it out
+}
+
+// Everything lists all studies' conditions and all changes of pixels.
+func Everything() Perturbations {
+	all := Perturbations{Ops: perturb.Ops()}
+	for _, d := range experiment.All() {
+		for _, c := range d.Conditions {
+			n := PreviewNamed{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
+			for _, op := range c.Ops {
+				n.Op = op.Name
+			}
+			for _, p := range c.Params() {
+				n.Params = append(n.Params, p.Name)
+			}
+			all.Conditions = append(all.Conditions, n)
+		}
+	}
+	return all
+}

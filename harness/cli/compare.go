@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/compare"
+	"assay/harness/experiment"
+	"assay/results/store"
+)
+
+// CompareCommand is the command compare.
+func CompareCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "compare",
+		Usage: "put runs beside each other: what the same items scored in both, and what changed beyond noise",
+		Description: "The first store is A; each other one is compared with it, B less A, over the trials that both have. Where both have one\n" +
+			"model, these are compared whatever their names. A row is beyond noise when its p, corrected for all rows (Holm), is under\n" +
+			"0.05. Runs of other data are refused; other prompts, settings and machines are said, and times of other machines left out.\n\n" +
+			"   assay compare --fail-on \"cot.accuracy < -2pt\" before.sqlite after.sqlite",
+		ArgsUsage: "A.sqlite B.sqlite...",
+		Flags: []cli.Flag{JSONFlag(),
+			&cli.BoolFlag{Name: "all", Usage: "rows that did not change too"},
+			&cli.BoolFlag{Name: "times", Usage: "compare times and energies although the machines differ"},
+			&cli.StringFlag{Name: "scores", Usage: "only these: `A,B` (docs/scores.md); all that are better one way, else"},
+			&cli.IntFlag{Name: "items", Value: 10, Usage: "at most `N` items of each row that changed; 0: all"},
+			&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with 1 where a difference is past `LIMIT` and its interval leaves 0 out: STUDY.SCORE < BOUND or > BOUND, in points (pt) or the score's unit"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() < 2 {
+				return Usage("compare: expected two stores or more, found %d arguments", c.NArg())
+			}
+			var limits []compare.Limit
+			for _, text := range c.StringSlice("fail-on") {
+				l, err := compare.ParseLimit(text)
+				if err != nil {
+					return Usage("--fail-on: %w", err)
+				}
+				limits = append(limits, l)
+			}
+			want := compare.Choice{Times: c.Bool("times"), Moved: c.Int("items"), Scores: strings.FieldsFunc(c.String("scores"), func(r rune) bool { return r == ',' || r == ' ' })}
+			first, err := s.runOf(c.Context, c.Args().First())
+			if err != nil {
+				return Environment(err)
+			}
+			var all []*compare.Comparison
+			var broken []string
+			for _, path := range c.Args().Tail() {
+				other, err := s.runOf(c.Context, path)
+				if err != nil {
+					return Environment(err)
+				}
+				found, err := compare.Of(c.Context, first, other, want)
+				if err != nil {
+					return Usage("%s and %s cannot be compared: %w", first.Path, path, err)
+				}
+				past, err := found.Broken(limits)
+				if err != nil {
+					return Usage("--fail-on: %w", err)
+				}
+				broken = append(broken, past...)
+				if !c.Bool("all") && !c.Bool("json") {
+					found.OnlyChanged()
+				}
+				all = append(all, found)
+			}
+			if c.Bool("json") {
+				err = s.JSON(all)
+			} else {
+				err = PrintCompared(s.Out, all)
+			}
+			if err == nil && len(broken) > 0 {
+				return Failures("past what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))
+			}
+			return err
+		},
+	}
+}
+
+// runOf reads a store.
+func (s streams) runOf(ctx context.Context, path string) (*compare.Run, error) {
+	st, err := store.OpenReader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	studies, err := experiment.Asked(ctx, st)
+	if err == nil {
+		var run *compare.Run
+		if run, err = compare.Read(ctx, st, path, studies); err == nil {
+			return run, st.Close()
+		}
+	}
+	return nil, fmt.Errorf("reading %s: %w", path, errors.Join(err, st.Close()))
+}

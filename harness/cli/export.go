@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/exchange"
+	"assay/harness/experiment"
+	"assay/results/store"
+)
+
+// What --columns takes.
+const (
+	columnsUsed = "used"
+	columnsAll  = "all"
+)
+
+// ExportCommand is the command export.
+func ExportCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "export",
+		Usage: "write trials with all their scores, judgments, requests or device samples as CSV, JSON Lines or Parquet",
+		Description: "One row for each trial, with every score, why it has none, times, tokens, energy and the answer; or, by --rows, one for each judgment, request or look at a device. " +
+			"Columns without any value are left out, unless --columns all is given. --describe says what each column is, and its unit. Nothing is asked of any model.",
+		ArgsUsage:   "[STORE.sqlite]",
+		Subcommands: []*cli.Command{s.reports()},
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+			&cli.StringFlag{Name: "rows", Value: exchange.Kinds()[0], Usage: "one of " + strings.Join(exchange.Kinds(), ", ")},
+			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(exchange.Formats(), ", ") + "; - is the standard output", TakesFile: true},
+			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
+			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
+			&cli.StringFlag{Name: "columns", Value: columnsUsed, Usage: columnsUsed + ": those that have a value in some row and do not repeat another, or " + columnsAll},
+			&cli.BoolFlag{Name: "describe", Usage: "say what all columns are instead"},
+		},
+		Action: func(c *cli.Context) error {
+			format, err := exchange.FormatOf(c.String("format"), c.String("out"))
+			if err != nil {
+				return Usage("export: %w", err)
+			}
+			path, err := StoreOf(c)
+			if err != nil {
+				return err
+			}
+			if of := c.String("columns"); of != columnsUsed && of != columnsAll {
+				return Usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
+			}
+			if !slices.Contains(exchange.Kinds(), c.String("rows")) {
+				return Usage("export: --rows: expected one of %s, found %q", strings.Join(exchange.Kinds(), ", "), c.String("rows"))
+			}
+			st, err := store.OpenReader(c.Context, path)
+			if err != nil {
+				return Environment(err)
+			}
+			defer st.Close()
+			studies, err := experiment.Asked(c.Context, st)
+			if err != nil {
+				return Environment(err)
+			}
+			beside, err := s.beside(c, st)
+			if err != nil {
+				return err
+			}
+			table, err := exchange.TableOf(c.Context, st, c.String("rows"), studies, beside)
+			switch {
+			case err != nil:
+				return Environment(err)
+			case c.Bool("describe") && c.Bool("json"):
+				return s.JSON(table.Columns)
+			case c.Bool("describe"):
+				return PrintColumns(s.Out, table.Columns)
+			case c.Bool("json"):
+				return Usage("export: --json goes with --describe; rows as JSON are --format jsonl")
+			}
+			all := len(table.Columns)
+			if c.String("columns") == columnsUsed {
+				if table, err = table.Used(c.Context); err != nil {
+					return Environment(err)
+				}
+			}
+			n, err := table.Write(c.Context, format, c.String("out"), s.Out, s.Err)
+			if err == nil && c.String("out") != "-" {
+				left := ""
+				if n := all - len(table.Columns); n > 0 {
+					left = fmt.Sprintf(" (%d that are empty or repeat another are left out; --columns all keeps them)", n)
+				}
+				_, err = fmt.Fprintf(s.Out, "wrote %d rows of %d columns to %s%s; assay export --describe says what they are\n", n, len(table.Columns), c.String("out"), left)
+			}
+			return Environment(err)
+		},
+	}
+}
+
+// beside finds questions and pictures where bench.yaml and its data are at hand.
+func (s streams) beside(c *cli.Context, st *store.Store) (exchange.Beside, error) {
+	var b exchange.Beside
+	dir := c.String("images")
+	if c.String("rows") != "trials" {
+		if dir != "" {
+			return b, Usage("export: --images goes with --rows trials")
+		}
+		return b, nil
+	}
+	man, _, err := st.Manifest(c.Context)
+	if err != nil {
+		return b, Environment(err)
+	}
+	if dir != "" && !c.Bool("describe") {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return b, Environment(err)
+		}
+	}
+	if dir != "" {
+		b.Images = &exchange.Images{Dir: dir, Of: Pictures(st, man, []string{c.String("config")}, Assemble)}
+	}
+	if c.Bool("describe") {
+		return b, nil
+	}
+	var why error
+	if exp, err := Load(c); err != nil {
+		why = err
+	} else {
+		b.Questions, why = exchange.QuestionsOf(exp.Config, exp.Sets, man)
+	}
+	if why != nil {
+		fmt.Fprintf(s.Err, "note: questions and gold answers are left empty, because they are read from the data of bench.yaml (-c): %v\n", why)
+	}
+	return b, nil
+}

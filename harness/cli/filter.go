@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/curate"
+	"assay/harness/experiment"
+	"assay/harness/machine"
+	"assay/results"
+	"assay/results/report"
+	"assay/results/store"
+)
+
+// filter is the command dataset filter.
+func (s streams) filter(version, revision string) *cli.Command {
+	return &cli.Command{
+		Name:  "filter",
+		Usage: "write a data set without items that leak, come twice, or are solved without pictures",
+		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
+			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
+			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
+			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curate.DuplicateKinds(), ", ")},
+			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curate.LeakLevels(), ", ")},
+			&cli.StringFlag{Name: "leak-judge", Usage: "remove items too of which this judge of bench.yaml, a model, says that they leak: `NAME`"},
+			&cli.StringFlag{Name: "leak-prompt", Usage: "`FILE` with what that judge is asked, in place of our own words", TakesFile: true},
+			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without pictures in every run"},
+			&cli.StringFlag{Name: "probes", Usage: "models to ask without pictures: `A,B`"},
+			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "how often each probe is asked"},
+			&cli.IntFlag{Name: "options", Usage: "prune to `N` options: the right one and those that probes confuse with it"},
+			&cli.Float64Flag{Name: "length-bias", Usage: "remove items by chance until the right option is the longest in at most this `SHARE`, such as 0.2"},
+			&cli.Uint64Flag{Name: "seed", Usage: "of chance (default: that of bench.yaml)"},
+			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too (default: that of bench.yaml, where it is there)", TakesFile: true}},
+		Action: func(c *cli.Context) error {
+			if err := NoArguments(c); err != nil {
+				return err
+			}
+			set := curate.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
+			probes := strings.FieldsFunc(c.String("probes"), func(r rune) bool { return r == ',' || r == ' ' })
+			whole := set
+			if c.String("leak-judge") != "" {
+				whole.Judged = &curate.Judged{} // to come
+			}
+			err := whole.Check()
+			switch {
+			case err != nil:
+			case set.Solvable && len(probes) == 0:
+				err = errors.New("--text-solvable needs --probes: models of bench.yaml to ask without pictures")
+			case c.Int("repeats") < 1:
+				err = fmt.Errorf("--repeats: expected 1 or more, found %d", c.Int("repeats"))
+			}
+			if err != nil {
+				return Usage("dataset filter: %w", err)
+			}
+			b, err := Load(c)
+			if err != nil {
+				return err
+			}
+			if !c.IsSet("seed") {
+				set.Seed = b.Config.Seed
+			}
+			name, err := onlyDataset(b, c.String("dataset"))
+			if err != nil {
+				return Usage("dataset filter: %w", err)
+			}
+			note := func(m results.Manifest) results.Manifest {
+				m.Version, m.Revision, m.Host = version, revision, machine.Facts(machine.ThisHost(version))
+				return m
+			}
+			return s.filtered(c, b, name, set, probes, note)
+		},
+	}
+}
+
+func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set curate.Settings, probes []string, note func(results.Manifest) results.Manifest) error {
+	ctx := c.Context
+	var scored []curate.Scored
+	where := c.String("store")
+	if _, err := os.Stat(b.Config.Store); where == "" && err == nil {
+		where = b.Config.Store
+	}
+	if where != "" {
+		one, err := scoredIn(ctx, "pictures", where)
+		if err != nil {
+			return Environment(err)
+		}
+		scored = append(scored, one)
+	}
+	var answers *curate.Answers
+	if len(probes) > 0 {
+		width, terminal := Interactive(s.Err)
+		var err error
+		answers, err = curate.Ask(ctx, b, curate.Asking{Dataset: name, Probes: probes, Repeats: c.Int("repeats"), Notes: s.Err, Width: width, Terminal: terminal, Note: note})
+		var mixes *experiment.MixesError
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return Interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curate.ProbesStore(b.Config.Store))
+		case errors.As(err, &mixes):
+			return Usage("%w", err)
+		case err != nil:
+			return Environment(err)
+		}
+		one, err := scoredIn(ctx, "text alone", curate.ProbesStore(b.Config.Store))
+		if err != nil {
+			return Environment(err)
+		}
+		scored = append(scored, one)
+	}
+	if judgedBy := c.String("leak-judge"); judgedBy != "" {
+		var err error
+		if set.Judged, err = s.leakJudge(ctx, b, judgedBy, c.String("leak-prompt"), name); err != nil {
+			return err
+		}
+	}
+	r, err := curate.Filter(b.Sets[name], set, answers)
+	if err != nil {
+		return Usage("dataset filter: %w", err)
+	}
+	if len(r.Kept) == 0 {
+		return Failures("dataset filter: nothing is left of %d items; nothing was written", len(r.Before.Items))
+	}
+	split := ""
+	for _, d := range b.Config.Datasets {
+		if d.Name == name {
+			split = d.Split
+		}
+	}
+	files, err := r.Write(c.String("out"), split)
+	if err != nil {
+		return Environment(err)
+	}
+	sections := []results.Section{curate.CurationSection(r, scored)}
+	man := note(results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic()})
+	meta := report.Meta{Title: man.Name + ": " + name, Figures: Figures(c), Run: results.Run{Manifest: man}}
+	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
+		return Environment(err)
+	}
+	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed))
+}
+
+// leakJudge has a judge look for leaks.
+func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curate.Judged, error) {
+	asking, end, err := curate.ConnectJudge(b.Config, judge)
+	if err != nil {
+		return nil, Usage("--leak-judge: %w", err)
+	}
+	defer end()
+	asking.Notes = s.Err
+	if prompt != "" {
+		text, err := os.ReadFile(prompt)
+		if err != nil {
+			return nil, Usage("--leak-prompt: %w", err)
+		}
+		asking.Prompt = string(text)
+	}
+	judged, err := curate.AskJudge(ctx, b.Sets[data].Items, asking)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, Interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
+	case err != nil:
+		return nil, Environment(err)
+	}
+	return judged, nil
+}
+
+// scoredIn are the accuracies in a store.
+func scoredIn(ctx context.Context, where, path string) (s curate.Scored, err error) {
+	st, err := store.OpenReader(ctx, path)
+	if err != nil {
+		return s, err
+	}
+	defer st.Close()
+	man, _, err := st.Manifest(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Where, s.OneByOne = where, man.Released()
+	s.Rights, err = curate.Rights(ctx, st)
+	return s, err
+}
+
+// onlyDataset is the data set of a name, or the only one that studies ask about.
+func onlyDataset(b *experiment.Bench, name string) (string, error) {
+	var names []string
+	for _, d := range b.Config.Datasets {
+		if b.Sets[d.Name] == nil {
+			continue
+		}
+		if d.Name == name {
+			return name, nil
+		}
+		names = append(names, d.Name)
+	}
+	switch {
+	case name != "":
+		return "", fmt.Errorf("%s has no study of a data set %q; there are %s", b.Config.File, name, strings.Join(names, ", "))
+	case len(names) != 1:
+		return "", fmt.Errorf("%s has the data sets %s: say which with --dataset", b.Config.File, strings.Join(names, ", "))
+	}
+	return names[0], nil
+}

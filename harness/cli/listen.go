@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"assay/results/viewer"
+)
+
+// ListenFlags say where pages are shown, and to whom.
+func ListenFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "show pages at this `ADDRESS`, host:port; port 0 takes a free one; another host than this machine lets others in"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` of a certificate, as PEM", TakesFile: true},
+		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` of its key, as PEM", TakesFile: true},
+		&cli.StringFlag{Name: "proxy", Usage: "`ADDRESS` under which a proxy with TLS shows the pages: https://host"},
+	}
+}
+
+// Listen is what these flags say; who comes from elsewhere needs a token, unless the
+// pages have a sign-in of their own.
+func Listen(c *cli.Context, signIn bool) (viewer.Options, error) {
+	o := viewer.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn, Insecure: c.Bool("insecure")}
+	if !signIn && !o.Loopback() {
+		o.Token = viewer.NewToken()
+	}
+	if err := o.Check(); err != nil {
+		return o, Usage("%s: %w", c.Command.Name, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/experiment"
+	"assay/results/store"
+)
+
+// MergeCommand is the command merge.
+func MergeCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "merge",
+		Usage: "join stores of one run, of several machines or copies, into one",
+		Description: "OUT.sqlite is made, or joined with where it is there; until all is written it stays as it was. Stores whose settings, data,\n" +
+			"prompts or models differ are refused, with the differences. Of a trial that several stores hold, an answer is taken before\n" +
+			"a failure and a time that counts before one that does not; what was not taken is kept as an event. The order of the stores\n" +
+			"does not matter, nor how often they are given.",
+		ArgsUsage: "OUT.sqlite STORE.sqlite...",
+		Flags:     []cli.Flag{JSONFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() < 2 {
+				return Usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
+			}
+			merged, err := store.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
+				if read >= 1000 && read%100_000 < 1000 {
+					fmt.Fprintf(s.Err, "%d trials read\n", read)
+				}
+			})
+			var differ *store.DiffersError
+			switch {
+			case errors.As(err, &differ):
+				return Usage("%w", err)
+			case err != nil:
+				return Environment(err)
+			}
+			if err := Remake(c.Context, merged.To, s.Err); err != nil {
+				return Environment(err)
+			}
+			if c.Bool("json") {
+				return s.JSON(merged)
+			}
+			return PrintLines(s.Out, MergedLines(merged))
+		},
+	}
+}
+
+// Remake makes energies and scores anew of what was joined; notes are for people.
+func Remake(ctx context.Context, path string, notes io.Writer) error {
+	st, err := store.OpenReader(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := experiment.MeasureFile(ctx, st, path, notes); err != nil {
+		return errors.Join(err, st.Close())
+	}
+	if st, err = experiment.ScoreFile(ctx, st, path, notes); err != nil {
+		return err
+	}
+	return st.Close()
+}

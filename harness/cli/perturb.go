@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"errors"
+	"image"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/dataset"
+	"assay/perturb"
+)
+
+// PerturbCommand is the command perturb.
+func PerturbCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "perturb",
+		Usage: "draw what conditions do to a picture, beside the baseline and the difference",
+		Description: "The picture is that of an item, as a run shows it, or any image file. Without --condition, a contact sheet of all conditions of the " +
+			"faithfulness study. With --sweep, one condition at several levels, on one image or several. Writes a PNG; nothing is sent. docs/perturbations.md shows every condition.",
+		ArgsUsage: "[IMAGE ...]",
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
+			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as opacity=.1,.3,.6; --condition says of which condition"},
+			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
+			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
+			&cli.StringFlag{Name: "condition", Usage: "one `C`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"},
+			&cli.StringFlag{Name: "grid", Usage: "lay the cells of an occlusion grid of `CxR` over it, such as 8x8"},
+			&cli.StringFlag{Name: "out", Value: "perturb.png", Usage: "the `FILE` to write", TakesFile: true},
+			&cli.StringSliceFlag{Name: "region", Usage: "of IMAGE: `X0,Y0,X1,Y1` in per cent; several are allowed"},
+			&cli.StringFlag{Name: "finding", Usage: "of IMAGE: `F`, whose boxes stand in the table of regions"},
+			&cli.StringFlag{Name: "regions", Value: dataset.RegionNames()[0], Usage: "the table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file"},
+			&cli.IntFlag{Name: "max-side", Usage: "of IMAGE: scale it down to this longest side first"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of IMAGE: decides noise and places"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Bool("list") {
+				return s.listData(c)
+			}
+			if out, err := os.Stat(c.String("out")); err == nil {
+				for _, image := range c.Args().Slice() {
+					if in, err := os.Stat(image); err == nil && os.SameFile(in, out) {
+						return Usage("perturb: --out: %s is the picture itself; name another file", c.String("out"))
+					}
+				}
+			}
+			if c.IsSet("sweep") {
+				return s.levels(c)
+			}
+			if c.NArg() > 1 {
+				return Usage("perturb: expected one image, found %d arguments; several are for --sweep", c.NArg())
+			}
+			sub, err := subjectOf(c, c.Args().First(), c.StringSlice("region"))
+			if err != nil {
+				return err
+			}
+			grid, err := GridOf(c.String("grid"))
+			if err != nil {
+				return Usage("perturb: --grid: %w", err)
+			}
+			choice, err := ChoiceOf(c.String("condition"))
+			if err != nil {
+				return Usage("perturb: --condition: %w", err)
+			}
+			shown, drawn, err := sub.Draw(c.String("condition"), choice, grid)
+			if err != nil {
+				return Usage("perturb: %w", err)
+			}
+			shown.Out = c.String("out")
+			if err := write(shown.Out, drawn); err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return s.JSON(shown)
+			}
+			return PrintSheet(s.Out, shown)
+		},
+	}
+}
+
+// write writes a picture.
+func write(path string, img image.Image) error {
+	file, err := perturb.EncodePNG(img)
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	return Environment(err)
+}
+
+// middle is where a sweep draws on an image file of which nobody says where.
+const middle = "30,30,70,70"
+
+// levels draws a condition at several levels.
+func (s streams) levels(c *cli.Context) error {
+	if c.IsSet("grid") {
+		return Usage("perturb: --grid does not go with --sweep")
+	}
+	sweep, err := LevelsOf(c.String("sweep"), c.String("condition"))
+	if err != nil {
+		return Usage("perturb: --sweep: %w", err)
+	}
+	at, files, note := c.StringSlice("region"), c.Args().Slice(), ""
+	if len(files) == 0 {
+		files = []string{""}
+	} else if len(at) == 0 && c.String("finding") == "" {
+		at, note = []string{middle}, "what is drawn in a region stands in the middle of the picture ("+middle+" in per cent); --region or --finding says where else"
+	}
+	var all []PreviewSubject
+	for _, file := range files {
+		sub, err := subjectOf(c, file, at)
+		if err != nil {
+			return err
+		}
+		all = append(all, sub)
+	}
+	shown, drawn, err := Levels(all, sweep)
+	if err != nil {
+		return Usage("perturb: %w", err)
+	}
+	for _, p := range shown {
+		p.Out = c.String("out")
+	}
+	if err := write(c.String("out"), drawn); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return s.JSON(shown)
+	}
+	return PrintLevels(s.Out, shown, note)
+}
+
+// list prints the conditions and the table of ops.
+func (s streams) listData(c *cli.Context) error {
+	if err := NoArguments(c); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return s.JSON(Everything())
+	}
+	return PrintPerturbations(s.Out, Everything())
+}
+
+// subjectOf is the image file, or, where it is "", the item asked for.
+func subjectOf(c *cli.Context, file string, regions []string) (PreviewSubject, error) {
+	id := c.String("item")
+	switch {
+	case (id == "") == (file == ""):
+		return PreviewSubject{}, Usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
+	case file != "":
+		if c.IsSet("max-side") && c.Int("max-side") < 16 {
+			return PreviewSubject{}, Usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
+		}
+		sub, err := OfFile(file, PreviewMade{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: regions, Seed: c.Uint64("seed")})
+		return sub, wrong(err)
+	}
+	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {
+		if c.IsSet(name) {
+			return PreviewSubject{}, Usage("perturb: --%s is for image files: an item has its own", name)
+		}
+	}
+	b, err := Load(c)
+	if err != nil {
+		return PreviewSubject{}, err
+	}
+	sub, err := OfItem(b, id, c.Int("image"))
+	var unread UnreadError
+	if errors.As(err, &unread) {
+		return sub, Environment(err)
+	}
+	return sub, wrong(err)
+}
+
+// wrong is an error of what was asked of perturb.
+func wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Usage("perturb: %w", err)
+}

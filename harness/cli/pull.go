@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/fleet"
+	"assay/results/store"
+)
+
+// Pull is the command pull.
+func (s FleetCommands) Pull() *cli.Command {
+	return &cli.Command{
+		Name:  "pull",
+		Usage: "bring what workers stored into one store, which every other command reads",
+		Description: "OUT.sqlite is made, or added to where it is there. Call it again whenever more was stored, or when it was interrupted: it brings\n" +
+			"what is not there yet, and says what is still missing.",
+		ArgsUsage: "OUT.sqlite",
+		Flags:     []cli.Flag{database("from"), experimentFlag(), JSONFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return Usage("pull: expected the store to make, found %d arguments", c.NArg())
+			}
+			f, e, err := chosen(c)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			p, err := fleet.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
+				if n%500 == 0 {
+					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)
+				}
+			}, s.Err)
+			var differ *store.DiffersError
+			switch {
+			case err != nil && c.Context.Err() != nil:
+				return Interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
+			case errors.As(err, &differ):
+				return Usage("%w", err)
+			case err != nil:
+				return Environment(err)
+			}
+			defer debug.SetGCPercent(debug.SetGCPercent(50)) // of a million trials: what is scored is half of all memory
+			if err := Remake(c.Context, p.To, s.Err); err != nil {
+				return Environment(err)
+			}
+			if c.Bool("json") {
+				return s.JSON(p)
+			}
+			return tell(s.Out, p)
+		},
+	}
+}
+
+func tell(w io.Writer, p fleet.Pulled) error {
+	fmt.Fprintf(w, "%s: %s of %s, %s", p.To, plural(p.Trials, "trial"), plural(p.Slices, "slice"), plural(p.Judgments, "judgment"))
+	if p.Aside > 0 {
+		fmt.Fprintf(w, "; %d were not taken, and are kept as events", p.Aside)
+	}
+	fmt.Fprintln(w)
+	for _, c := range p.Missing {
+		what, of := "not answered", c.Model
+		if c.Kind == fleet.Judge {
+			what = "not judged (assay judge does that here, too)"
+		}
+		why := ""
+		if c.Why != "" {
+			why = ": " + c.Why
+		}
+		if _, err := fmt.Fprintf(w, "missing: %s of %s (%s, %s) %s%s\n", plural(c.Slices, "slice"), of, plural(c.Trials, "trial"), c.State, what, why); err != nil {
+			return Environment(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/agree"
+	"assay/results/rating"
+	"assay/results/store"
+	"assay/results/viewer"
+)
+
+// studyFlags say which reader study is meant.
+func studyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "study", Usage: "of the last draw of this study; default: of the last"},
+		&cli.StringSliceFlag{Name: "rubrics", Usage: "ask under this rubric alone; once for each"},
+		&cli.StringSliceFlag{Name: "also", Usage: "ask for this axis of people too: helpfulness, plausibility; once for each"},
+		&cli.StringFlag{Name: "log", Usage: "the `FILE` of clicks; default: beside the store, NAME-ratings.jsonl", TakesFile: true},
+	}
+}
+
+func (s streams) rateServe() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "show the answers that were drawn to raters in their browsers, until Ctrl-C",
+		Description: "Raters sign in with codes, which are printed once. They see one answer at a time and not whose it is, each in an order of chance; every click is kept.\n" +
+			"The address is of this machine alone unless --listen says otherwise, which needs TLS or a proxy that has it.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags: slices.Concat([]cli.Flag{ConfigFlag(),
+			&cli.StringSliceFlag{Name: "rater", Usage: "a `NAME`, better a pseudonym, who gets a code; once for each"},
+			&cli.StringSliceFlag{Name: "renew", Usage: "give this rater, or coordinator, a new code"},
+			&cli.BoolFlag{Name: "unchanged", Usage: "let raters see the picture without the condition's change beside it: this shows them what was changed"},
+			&cli.BoolFlag{Name: "without-pictures", Usage: "show no pictures, where they are not at hand"}}, studyFlags(), ListenFlags()),
+		Action: s.serve,
+	}
+}
+
+// study reads the reader study of a store, and where its clicks are.
+func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error) {
+	path, err := StoreOf(c)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	st, err := store.OpenReader(c.Context, path)
+	if err != nil {
+		return nil, nil, "", Environment(err)
+	}
+	w := agree.Selection{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
+	if len(w.Rubrics) == 0 {
+		w.Rubrics = nil
+	}
+	set, err := agree.ReadStore(c.Context, st, w)
+	if err != nil {
+		st.Close()
+		return nil, nil, "", declined(c.Command.Name, err)
+	}
+	return st, set, cmp.Or(c.String("log"), strings.TrimSuffix(path, filepath.Ext(path))+"-ratings.jsonl"), nil
+}
+
+// declined tells what was asked for wrongly from what could not be done.
+func declined(name string, err error) error {
+	var no *agree.StoreRefusedError
+	if errors.As(err, &no) {
+		return Usage("rate %s: %w", name, err)
+	}
+	return Environment(err)
+}
+
+func (s streams) serve(c *cli.Context) error {
+	o, err := Listen(c, true)
+	if err != nil {
+		return err
+	}
+	names, renew := c.StringSlice("rater"), c.StringSlice("renew")
+	if err := rating.CheckNames(names); err != nil {
+		return Usage("rate serve: --rater: %w", err)
+	}
+	st, set, file, err := s.study(c)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	pics, err := s.illustrated(c, st, set)
+	if err != nil {
+		return err
+	}
+	log, err := rating.OpenLog(file, &set.Study)
+	if err != nil {
+		return Environment(err)
+	}
+	defer log.Close()
+	if err := log.Known(renew); err != nil {
+		return Usage("rate serve: --renew: %w", err)
+	}
+	codes, err := log.Codes(names, renew)
+	if err != nil {
+		return Environment(err)
+	}
+	fmt.Fprintf(s.Out, "%d answers to rate, %d before them to learn the scales by; every click goes to %s\n", len(set.Cases), len(set.Calibration), file)
+	if set.Left > 0 {
+		fmt.Fprintf(s.Out, "%d drawn answers are left out: no judge was asked about them under a rubric that people can be asked\n", set.Left)
+	}
+	for _, name := range append([]string{rating.Coordinator}, append(names, renew...)...) {
+		if code, ok := codes[name]; ok {
+			fmt.Fprintf(s.Out, "code of %s: %s\n", name, code)
+			delete(codes, name)
+		}
+	}
+	handler := rating.Handler(&set.Study, log, pics)
+	return Environment(s.showPeople(c.Context, o, handler))
+}
+
+// show serves until Ctrl-C, which is how this ends and no failure.
+func (s streams) showPeople(ctx context.Context, o viewer.Options, h http.Handler) error {
+	return viewer.Serve(ctx, o, h, func(address string) {
+		fmt.Fprintf(s.Out, "study server at %s for raters and coordinator, until Ctrl-C\n", address)
+	})
+}
+
+// illustrated finds the study's pictures, all of them.
+func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (rating.Pictures, error) {
+	if c.Bool("without-pictures") {
+		return nil, nil
+	}
+	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"), Assemble)
+	if err != nil {
+		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
+	}
+	if n, why := set.Without(); n > 0 {
+		return nil, Environment(fmt.Errorf("rate serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
+	}
+	return pics, nil
+}
+
+func (s streams) rateExport() *cli.Command {
+	return &cli.Command{
+		Name:        "export",
+		Usage:       "write what raters submitted, for assay agree and for judges of kind human",
+		Description: "With the flags that the study was served with. What was not submitted is left out, and so are the cases to learn the scales by.",
+		ArgsUsage:   "[STORE.sqlite]",
+		Flags: slices.Concat([]cli.Flag{ConfigFlag(),
+			&cli.StringFlag{Name: "out", Required: true, Usage: "the CSV `FILE` to write"},
+			&cli.StringFlag{Name: "verdicts", Usage: "JSON lines for a judge of kind human, another `FILE`"}}, studyFlags()),
+		Action: s.export,
+	}
+}
+
+func (s streams) export(c *cli.Context) error {
+	st, set, file, err := s.study(c)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	log, err := rating.ReadLog(file, &set.Study)
+	if errors.Is(err, os.ErrNotExist) {
+		return Environment(fmt.Errorf("rate export: nobody rated yet: %w; assay rate serve makes it", err))
+	}
+	if err != nil {
+		return Environment(err)
+	}
+	var n agree.Written
+	write := func(verdicts io.Writer) error {
+		return WriteFile(c.String("out"), func(grades io.Writer) (err error) {
+			n, err = set.Export(log, grades, verdicts)
+			return err
+		})
+	}
+	if to := c.String("verdicts"); to != "" {
+		err = WriteFile(to, write)
+	} else {
+		err = write(nil)
+	}
+	if err != nil {
+		return Environment(err)
+	}
+	fmt.Fprintf(s.Out, "%s: %d ratings; %d cases that were begun and not submitted are left out\n", c.String("out"), n.Ratings, n.Open)
+	if to := c.String("verdicts"); to != "" {
+		fmt.Fprintf(s.Out, "%s: %d verdicts\n", to, n.Verdicts)
+	}
+	if !set.Grades() {
+		fmt.Fprintln(s.Out, "nothing was rated by numbers: the CSV file is for assay agree, the verdicts are for a judge of kind human")
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/harness/config"
+	"assay/harness/fleet"
+	"assay/harness/machine"
+	"assay/results/store"
+	"assay/results/text"
+)
+
+// Submit is the command submit.
+func (s FleetCommands) Submit() *cli.Command {
+	return &cli.Command{
+		Name:  "submit",
+		Usage: "put an experiment into a PostgreSQL database, for workers on several machines",
+		Description: "The experiment is cut into slices: one part of the items for one model. Tables are made where they are not there. Submitted\n" +
+			"again, the same experiment is left as it is; slices that failed are given out again.",
+		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), database("to"),
+			&cli.IntFlag{Name: "slice", Value: 100, Usage: "about `N` trials to a slice"},
+			&cli.StringSliceFlag{Name: "needs", Usage: "a model and what a worker must have for it: `MODEL=TAG,TAG`; may be given again"},
+			&cli.BoolFlag{Name: "retry-failed", Usage: "give those slices out again, too, in which a trial failed"},
+		},
+		Action: func(c *cli.Context) error {
+			if err := NoArguments(c); err != nil {
+				return err
+			}
+			if n := c.Int("slice"); n < 1 || n > 10_000 {
+				return Usage("submit: --slice: expected a number from 1 to 10000, found %d", n)
+			}
+			b, err := Load(c)
+			if err != nil {
+				return err
+			}
+			needs, err := needsOf(c.StringSlice("needs"), b.Config)
+			if err != nil {
+				return err
+			}
+			f, err := open(c.Context, c, c.String("to"), false)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := f.Migrate(c.Context); err != nil {
+				return Environment(err)
+			}
+			sub, err := fleet.Submit(c.Context, f, b, s.manifest(b, machine.ThisHost(s.Version)), c.Int("slice"), needs)
+			if err != nil {
+				return differs(b.Config, err)
+			}
+			if sub.There {
+				e, err := f.Experiment(c.Context, sub.Experiment)
+				if err != nil {
+					return Environment(err)
+				}
+				if sub.Again, err = f.Retry(c.Context, e.ID, c.Bool("retry-failed")); err != nil {
+					return Environment(err)
+				}
+			}
+			for _, n := range sub.Notes {
+				fmt.Fprintln(s.Err, "note:", n)
+			}
+			if c.Bool("json") {
+				return s.JSON(sub)
+			}
+			said := fmt.Sprintf("%s: %s in %s; assay worker on each machine works on them", sub.Experiment, plural(sub.Trials, "trial"), plural(sub.Slices, "slice"))
+			if sub.There {
+				said = fmt.Sprintf("%s is there already, and is the same; %s given out again", sub.Experiment, plural(sub.Again, "slice"))
+			}
+			_, err = fmt.Fprintln(s.Out, said)
+			return Environment(err)
+		},
+	}
+}
+
+// differs says that an experiment is not the one that was submitted, or what else err is.
+func differs(cfg *config.Config, err error) error {
+	var d *store.DiffersError
+	if !errors.As(err, &d) {
+		return Environment(err)
+	}
+	return Usage("%s is not the experiment that was submitted as %s (submitted, and here):\n  %s\nmake them equal, or give this one another name", cfg.File, cfg.Name, strings.Join(d.Differences, "\n  "))
+}
+
+// needsOf reads MODEL=TAG,TAG.
+func needsOf(given []string, cfg *config.Config) (map[string][]string, error) {
+	var models []string
+	for _, m := range cfg.Models {
+		models = append(models, m.Name)
+	}
+	out := map[string][]string{}
+	for _, g := range given {
+		model, tags, ok := strings.Cut(g, "=")
+		if !ok || tags == "" {
+			return nil, Usage("submit: --needs: expected MODEL=TAG,TAG, found %q", g)
+		}
+		if !slices.Contains(models, model) {
+			return nil, Usage("submit: --needs: there is no model %s%s", model, text.DidYouMean(model, models))
+		}
+		out[model] = append(out[model], tagsOf(strings.Split(tags, ","))...)
+	}
+	return out, nil
+}
+
+// tagsOf are tags in lower case, in order.
+func tagsOf(words []string) []string {
+	out := []string{}
+	for _, w := range words {
+		if w = strings.ToLower(strings.TrimSpace(w)); w != "" && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,3 @@
+// Terminal prints for people what commands found: tables and lines.
+
+package cli

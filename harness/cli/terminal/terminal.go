@@ -1,2 +1,0 @@
-// Package terminal prints for people what commands found: tables and lines.
-package terminal

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"assay/results/viewer"
+)
+
+// ViewCommand is the command view.
+func ViewCommand(in Streams) *cli.Command {
+	s := streams{in}
+	return &cli.Command{
+		Name:  "view",
+		Usage: "show runs, trials and items as pages in a browser, also while a run goes on",
+		Description: "Prints the address, and shows pages until Ctrl-C: on this machine alone, unless --listen says otherwise; whoever comes from elsewhere needs the token in the address. Several stores can be compared there. " +
+			"A folder stands for the stores in it. Pictures, prompts and requests are shown where the run's bench.yaml and its data are at hand (-c, again for each).",
+		ArgsUsage: "[STORE.sqlite ...]",
+		Flags: append([]cli.Flag{&cli.StringSliceFlag{Name: "config", Aliases: []string{"c"}, Value: cli.NewStringSlice("bench.yaml"), Usage: "an experiment `FILE`; again for the others", TakesFile: true},
+			&cli.BoolFlag{Name: "insecure", Usage: "let others in without TLS: who is on the way can read the pages and the token"}},
+			ListenFlags()...),
+		Action: func(c *cli.Context) error {
+			o, err := Listen(c, false)
+			if err != nil {
+				return err
+			}
+			paths, err := storesOf(c)
+			if err != nil {
+				return err
+			}
+			return s.view(c.Context, o, paths, c.StringSlice("config"))
+		},
+	}
+}
+
+// storesOf are the stores that the arguments name, or else the first bench.yaml.
+func storesOf(c *cli.Context) ([]string, error) {
+	if c.NArg() == 0 {
+		path, err := StoreIn(c.StringSlice("config")[0])
+		return []string{path}, err
+	}
+	var out []string
+	for _, arg := range c.Args().Slice() {
+		if st, err := os.Stat(arg); err != nil || !st.IsDir() {
+			out = append(out, arg)
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(arg, "*.sqlite"))
+		if err != nil || len(found) == 0 {
+			return nil, Usage("view: expected stores (*.sqlite) in the folder %s, found none", arg)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []string) error {
+	defer Sparing()()
+	ctx, cancel := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	var runs []*viewer.Run
+	defer func() {
+		cancel()
+		tasks.Wait()
+		for _, r := range runs {
+			r.Store.Close()
+		}
+	}()
+	taken := map[string]int{}
+	for _, path := range paths {
+		r, err := Open(ctx, path, configs, Assemble)
+		if err != nil {
+			return Environment(err)
+		}
+		name := r.Name
+		if taken[name]++; taken[name] > 1 {
+			r.Name = fmt.Sprintf("%s-%d", name, taken[name])
+		}
+		runs = append(runs, r)
+	}
+	v := viewer.New(runs)
+	v.Comparer = Comparer{}
+	tasks.Go(func() { v.Compare(ctx) })
+	for _, r := range runs {
+		tasks.Go(func() {
+			if err := Prepare(ctx, r.Path, s.Err); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(s.Err, "%s: %v\n", r.Path, err)
+			}
+			v.Watch(ctx, r)
+		})
+	}
+	return Environment(viewer.Serve(ctx, o, v.Handler(), func(address string) {
+		fmt.Fprintf(s.Out, "pages at %s until Ctrl-C\n", address)
+	}))
+}
