@@ -36,7 +36,7 @@ browser:
 
 # Pages of docs that are made from the program's own tables: every perturbation, bench.yaml.
 docs:
-    go run ./harness/reference/write
+    go run ./harness/cli/write
 
 # Every table of the default run, compiled by pdflatex, without which it fails.
 latex folder="":

@@ -5,7 +5,7 @@
 //  2. bench.go reads bench.yaml's reference out of the parser: docs/bench.md.
 //  3. schema.go writes the same as a JSON Schema, for editors.
 //
-// `go run ./harness/reference/write` writes all files; a test compares them.
+// `go run ./harness/cli/write` writes all files; a test compares them.
 
 package cli
 

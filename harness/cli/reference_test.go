@@ -16,7 +16,7 @@ import (
 	"assay/perturb"
 )
 
-// TestPagesAreUpToDate: docs hold what `go run ./harness/reference/write` would write.
+// TestPagesAreUpToDate: docs hold what `go run ./harness/cli/write` would write.
 // Pictures are compared by their pixels: other versions of Go compress otherwise.
 func TestPagesAreUpToDate(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 		made[f.Name] = true
 		is, err := os.ReadFile(filepath.Join("..", "..", "docs", filepath.FromSlash(f.Name)))
 		if err != nil {
-			t.Errorf("%v: run go run ./harness/reference/write", err)
+			t.Errorf("%v: run go run ./harness/cli/write", err)
 			continue
 		}
 		same := bytes.Equal(is, f.Text)
@@ -40,7 +40,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 			same = samePixels(t, is, f.Picture)
 		}
 		if !same {
-			t.Errorf("docs/%s is not what the program says: run go run ./harness/reference/write", f.Name)
+			t.Errorf("docs/%s is not what the program says: run go run ./harness/cli/write", f.Name)
 		}
 	}
 	there, err := filepath.Glob(filepath.Join("..", "..", "docs", "images", "perturbations", "*"))

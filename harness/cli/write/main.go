@@ -1,5 +1,5 @@
 // Command write writes the pages of docs that package cli makes. It runs in the
-// root of the repository: go run ./harness/reference/write
+// root of the repository: go run ./harness/cli/write
 package main
 
 import (
