@@ -31,8 +31,8 @@ type Card struct {
 	Refused map[string]string `json:"refused,omitempty"` // why another one has none
 }
 
-// Of fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
-func Of(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
+// CardOf fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
+func CardOf(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
 	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]Fit{}, Refused: map[string]string{}}
 	figures := map[string][]timing.PowerReading{}
 	var ticks []timing.CounterReading // where the counter was seen changed

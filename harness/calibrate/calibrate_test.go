@@ -91,7 +91,7 @@ var card = telemetry.Device{Source: "nvml", ID: "GPU-1", Name: "NVIDIA GeForce R
 // that of the recordings' authors, and energies come out nearer and with less doubt.
 func TestAnRTX3090IsCalibrated(t *testing.T) {
 	samples, meter, truth := watched(t, "step-rtx3090", "pulses-rtx3090")
-	c, err := Of(card, slices.Values(samples), meter)
+	c, err := CardOf(card, slices.Values(samples), meter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 		}), "something else draws"},
 		{"another meter's watts", three, change(threeMeter, func(_ int, r timing.PowerReading) timing.Milliwatts { return 10 * r.Power }), "not of the same power"},
 	} {
-		if card, err := Of(card, slices.Values(c.samples), c.meter); err == nil || !strings.Contains(err.Error(), c.want) {
+		if card, err := CardOf(card, slices.Values(c.samples), c.meter); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q; %+v", c.name, err, c.want, card.Fits)
 		}
 	}

@@ -121,7 +121,7 @@ func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error
 			if about.Remote {
 				continue
 			}
-			card, err := calibrate.Of(about, func(yield func(telemetry.Sample) bool) {
+			card, err := calibrate.CardOf(about, func(yield func(telemetry.Sample) bool) {
 				for one, err := range machine.Stored(c.Context, st, ses.ID, i) {
 					if bad = err; err != nil || !yield(one) {
 						return

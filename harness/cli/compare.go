@@ -55,7 +55,7 @@ func CompareCommand(in Streams) *cli.Command {
 				if err != nil {
 					return Environment(err)
 				}
-				found, err := compare.Of(c.Context, first, other, want)
+				found, err := compare.Runs(c.Context, first, other, want)
 				if err != nil {
 					return Usage("%s and %s cannot be compared: %w", first.Path, path, err)
 				}

@@ -68,7 +68,7 @@ studies:
 	}
 	found, rows, moved := 0, 0, 0
 	for n := range pairs {
-		c, err := compare.Of(t.Context(), run(2*n+1), run(2*n+2), compare.Choice{})
+		c, err := compare.Runs(t.Context(), run(2*n+1), run(2*n+2), compare.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell 
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare.Of(ctx, x, y, compare.Choice{Times: times, Moved: -1, Tell: tell})
+	c, err := compare.Runs(ctx, x, y, compare.Choice{Times: times, Moved: -1, Tell: tell})
 	if err != nil {
 		return nil, err
 	}

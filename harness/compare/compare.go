@@ -93,9 +93,9 @@ func (e *DifferentData) Error() string {
 // LeftOut is the note on times of other machines that were not asked for (Choice.Times).
 const LeftOut = "times and energies are left out for that"
 
-// Of compares two runs. Where each has one model, these are compared whatever they are
+// Runs compares two runs. Where each has one model, these are compared whatever they are
 // called.
-func Of(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
+func Runs(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 	out := &Comparison{A: a.Path, B: b.Path, Notes: []string{}, Rows: []Row{}}
 	for _, d := range a.Manifest.Datasets {
 		for _, e := range b.Manifest.Datasets {

@@ -42,7 +42,7 @@ func run(model string, items int, value func(item int, arm string, score int) fl
 
 func mustCompare(t *testing.T, a, b *Run, c Choice) *Comparison {
 	t.Helper()
-	out, err := Of(t.Context(), a, b, c)
+	out, err := Runs(t.Context(), a, b, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestWhatCannotBeCompared(t *testing.T) {
 	a.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "x"}}
 	b.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "y"}}
 	var other *DifferentData
-	if _, err := Of(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
+	if _, err := Runs(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
 		t.Errorf("other data: %v", err)
 	}
 	// Other data under another name has items of the same names, too.
@@ -367,11 +367,11 @@ func TestWhatCannotBeCompared(t *testing.T) {
 	for of, r := range map[string]*Run{"d": a, "e": b} {
 		r.Manifest.StudySettings = map[string]results.StudySetting{"cot": {Dataset: of}}
 	}
-	if _, err := Of(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
+	if _, err := Runs(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
 		t.Errorf("other data under another name: %v", err)
 	}
 	b.Manifest.Datasets[0].Digest = "x"
-	if _, err := Of(t.Context(), a, b, Choice{}); err != nil {
+	if _, err := Runs(t.Context(), a, b, Choice{}); err != nil {
 		t.Errorf("the same data under another name: %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func TestRowsOfSeveralModels(t *testing.T) {
 	a := &Run{Path: "a", Studies: map[string]Table{"s": table(0, "")}, Caches: map[string][]string{}}
 	b := &Run{Path: "b", Studies: map[string]Table{"s": table(1.3, "n0"), "t": {N: 1, Trials: memory{{key: results.Key{Study: "t"}}}}}, Caches: map[string][]string{}}
 	told := 0
-	c, err := Of(t.Context(), a, b, Choice{Moved: 2, Tell: func(done, of int) {
+	c, err := Runs(t.Context(), a, b, Choice{Moved: 2, Tell: func(done, of int) {
 		if told++; of != 2 || done != told-1 {
 			t.Errorf("%d of %d", done, of)
 		}
@@ -147,7 +147,7 @@ func TestRowsOfSeveralModels(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Of(stopped, a, b, Choice{}); !errors.Is(err, context.Canceled) {
+	if _, err := Runs(stopped, a, b, Choice{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that is stopped ends with %v", err)
 	}
 	if c.Rows[1].Changed != true {

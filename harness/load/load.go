@@ -38,8 +38,8 @@ func Conditions(levels []int) []perturb.Condition {
 	return out
 }
 
-// Of is the level of a condition; 0: it is none of a sweep.
-func Of(c *perturb.Condition) int {
+// LevelOf is the level of a condition; 0: it is none of a sweep.
+func LevelOf(c *perturb.Condition) int {
 	if c == nil || c.Param != Param {
 		return 0
 	}

@@ -176,10 +176,10 @@ func TestKnee(t *testing.T) {
 
 func TestLevelsOfARun(t *testing.T) {
 	cs := Conditions([]int{1, 2, 8})
-	if len(cs) != 3 || cs[0].Name != "baseline" || cs[2].Name != "LOAD@in_flight=8" || Of(&cs[0]) != 1 || Of(&cs[2]) != 8 {
+	if len(cs) != 3 || cs[0].Name != "baseline" || cs[2].Name != "LOAD@in_flight=8" || LevelOf(&cs[0]) != 1 || LevelOf(&cs[2]) != 8 {
 		t.Errorf("%+v", cs)
 	}
-	if cs := Conditions(nil); len(cs) != 1 || Of(&cs[0]) != 0 || Described(nil) != nil || Of(nil) != 0 {
+	if cs := Conditions(nil); len(cs) != 1 || LevelOf(&cs[0]) != 0 || Described(nil) != nil || LevelOf(nil) != 0 {
 		t.Errorf("%+v", cs)
 	}
 	m := results.Manifest{}

@@ -466,7 +466,7 @@ func (d *draft) sequence(seed uint64) []slot {
 	// Levels of load run one after the other, and at each one arm after the other: what
 	// is beside a request is then like it.
 	slices.SortStableFunc(slots, func(a, b slot) int {
-		m, n := load.Of(a.condition), load.Of(b.condition)
+		m, n := load.LevelOf(a.condition), load.LevelOf(b.condition)
 		if m == 0 && n == 0 {
 			return 0
 		}
