@@ -28,7 +28,6 @@ var never = []struct {
 	{"results/text/...", "harness/...", nil},
 	{"results", "harness/...", nil},
 	{"harness/machine/...", "harness/study/...", nil},
-	{"harness/machine/...", "harness/study/...", nil},
 	{"harness/servers/...", "harness/judge/...", nil},
 	{"harness/study/cot/...", "harness/study/faithfulness/...", nil},
 	{"harness/study/faithfulness/...", "harness/study/diagnosis/...", nil},

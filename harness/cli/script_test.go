@@ -38,13 +38,26 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidied{m}, map[string]func(){
 		"assay": func() {
 			ctx, stop := cli.Interruptible(context.Background())
 			defer stop()
 			os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// tidied takes away the stores that several tests look at.
+type tidied struct{ *testing.M }
+
+func (m tidied) Run() int {
+	code := m.M.Run()
+	for _, dir := range []string{made, madeBeside} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
+	}
+	return code
 }
 
 // scripts are all of them; under the race detector those alone that run something beside
