@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Patiently calls try until it meets no ErrBusy. Before each further call it waits as
+// patiently calls try until it meets no ErrBusy. Before each further call it waits as
 // long as the server asks, or else as long as pause says, most in all; again is told
 // of each wait before it. Each call makes an attempt of its own, so that no wait is
 // part of any time. The error is try's last, with what ended the patience in its hint,
 // or that of ctx.
-func Patiently(ctx context.Context, most time.Duration, pause func() time.Duration, try func() error, again func(err error, wait time.Duration)) error {
+func patiently(ctx context.Context, most time.Duration, pause func() time.Duration, try func() error, again func(err error, wait time.Duration)) error {
 	left := most
 	for {
 		err := try()

@@ -9,15 +9,15 @@ import (
 )
 
 // Nonce makes a request unlike any that a server has seen, so that none of its
-// caches has an answer ready: NonceLen decimal digits, "" for none.
+// caches has an answer ready: nonceLen decimal digits, "" for none.
 //
 // Every nonce has the same length, in bytes and nearly always in tokens:
 // tokenisers split numbers into single digits or groups of three, whatever the
 // digits are. So it costs every request the same.
 type Nonce string
 
-// NonceLen is the length of a nonce in digits.
-const NonceLen = 24
+// nonceLen is the length of a nonce in digits.
+const nonceLen = 24
 
 // NonceOf derives a nonce from words; the same words give the same nonce.
 func NonceOf(words ...string) Nonce {
@@ -25,7 +25,7 @@ func NonceOf(words ...string) Nonce {
 	for _, w := range words {
 		fmt.Fprintf(h, "%q", w)
 	}
-	digits := h.Sum(nil)[:NonceLen]
+	digits := h.Sum(nil)[:nonceLen]
 	for i, b := range digits {
 		digits[i] = '0' + b%10
 	}

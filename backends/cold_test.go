@@ -21,7 +21,7 @@ func TestNoncesHaveOneLengthAndDependOnEveryWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
 		n := NonceOf(words...)
-		if len(n) != NonceLen || strings.Trim(string(n), "0123456789") != "" || n != NonceOf(words...) {
+		if len(n) != nonceLen || strings.Trim(string(n), "0123456789") != "" || n != NonceOf(words...) {
 			t.Fatalf("nonce %q", n)
 		}
 		if other, ok := seen[n]; ok && !reflect.DeepEqual(fmt.Sprintf("%q", other), fmt.Sprintf("%q", words)) {
@@ -108,7 +108,7 @@ func anyFile() *rapid.Generator[Image] {
 // more; the pixels are compared by image/png and image/jpeg, which know nothing
 // of nonces.
 func TestMarkedPicturesShowTheSame(t *testing.T) {
-	more := map[string]int{"image/png": 12 + len("Comment\x00") + NonceLen + 5, "image/jpeg": 4 + NonceLen + 5}
+	more := map[string]int{"image/png": 12 + len("Comment\x00") + nonceLen + 5, "image/jpeg": 4 + nonceLen + 5}
 	rapid.Check(t, func(t *rapid.T) {
 		file := anyFile().Draw(t, "file")
 		before := bytes.Clone(file.Bytes)

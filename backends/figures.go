@@ -14,7 +14,7 @@ import (
 // no context is as long, and no request lasts as long.
 const (
 	MaxCount = 1_000_000_000
-	MaxSpan  = 24 * time.Hour
+	maxSpan  = 24 * time.Hour
 )
 
 // Odd is a figure that a server sent and that cannot be true. It counts as unknown.
@@ -44,10 +44,10 @@ func (o *Odds) Count(field string, raw json.RawMessage) *int {
 	return &n
 }
 
-// Span reads a duration in units of unit, from 0 to MaxSpan. nil: there is none,
+// Span reads a duration in units of unit, from 0 to maxSpan. nil: there is none,
 // or it is odd.
 func (o *Odds) Span(field string, raw json.RawMessage, unit time.Duration) *time.Duration {
-	v, ok := o.number(field, raw, float64(MaxSpan/unit), "is longer than a day")
+	v, ok := o.number(field, raw, float64(maxSpan/unit), "is longer than a day")
 	if !ok {
 		return nil
 	}

@@ -82,7 +82,7 @@ func FuzzFigures(f *testing.F) {
 			t.Fatalf("%q: %v, %+v", raw, n, o)
 		}
 		d := o.Span("f", raw, time.Millisecond)
-		if d != nil && (*d < 0 || *d > MaxSpan || len(o) > 0) || len(o) > 1 {
+		if d != nil && (*d < 0 || *d > maxSpan || len(o) > 0) || len(o) > 1 {
 			t.Fatalf("%q: %v, %+v", raw, d, o)
 		}
 		// Only what is a number is one.

@@ -28,7 +28,7 @@ func (p RetryPolicy) Do(ctx context.Context, try func() error, again func(error,
 	retries, busy := &retryPauses{growing, p.Jitter}, &retryPauses{growing, p.Jitter}
 	busy.Reset()
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := Patiently(ctx, p.Busy, busy.NextBackOff, try, again)
+		err := patiently(ctx, p.Busy, busy.NextBackOff, try, again)
 		var e *Error
 		if err != nil && !(errors.As(err, &e) && e.Kind.CanHeal() && e.Kind != ErrBusy) {
 			return struct{}{}, backoff.Permanent(err)

@@ -56,7 +56,7 @@ const (
 	KindGrid     Kind = "grid"    // covers one cell of a grid
 	KindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
 	KindShots    Kind = "shots"   // nothing of the question: how many answered examples stand before it
-	KindChoice   Kind = "choice"  // shows fewer images, or the same in another order
+	kindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )
 
 // Baseline is the condition without a change.
@@ -64,13 +64,13 @@ func Baseline() Condition { return Condition{Name: "baseline", Kind: KindBaselin
 
 // LeaveOut is the condition that does not show an item's kth image, from 1.
 func LeaveOut(k int) Condition {
-	return Condition{Name: fmt.Sprintf("LOO@%d", k), Family: "LOO", Kind: KindChoice, Without: k}
+	return Condition{Name: fmt.Sprintf("LOO@%d", k), Family: "LOO", Kind: kindChoice, Without: k}
 }
 
 // Reorder is the condition that shows an item's images in an order that seed draws,
 // from 1.
 func Reorder(seed uint64) Condition {
-	return Condition{Name: fmt.Sprintf("ORDER@%d", seed), Family: "ORDER", Kind: KindChoice, Order: seed}
+	return Condition{Name: fmt.Sprintf("ORDER@%d", seed), Family: "ORDER", Kind: kindChoice, Order: seed}
 }
 
 // Downscaled is the condition that scales every image down to a longest side.

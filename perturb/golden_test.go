@@ -14,7 +14,7 @@ import (
 
 func readGolden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
+	b, err := os.ReadFile(filepath.Join("testdata/perturb", name))
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
@@ -102,7 +102,7 @@ func TestGoldenPixels(t *testing.T) {
 	}
 	readGolden(t, "image.json", &g)
 	seen := map[string]int{}
-	base := PixelsOf(Window(gradient16(64, 48)))
+	base := PixelsOf(window(gradient16(64, 48)))
 	for _, c := range g.Cases {
 		seen[c.Op]++
 		box := image.Rect(c.Box[0], c.Box[1], c.Box[2], c.Box[3])
@@ -155,7 +155,7 @@ func TestGoldenPixels(t *testing.T) {
 			for i := range src.Pix {
 				src.Pix[i] = uint8(i%200) + 1
 			}
-			p := PadSquare(src, c.Out.Mean)
+			p := padSquare(src, c.Out.Mean)
 			if p.W != c.Out.Side || p.H != c.Out.Side {
 				t.Errorf("%s: %dx%d, want side %d", c.ID, p.W, p.H, c.Out.Side)
 			}
@@ -195,17 +195,17 @@ func goldenWindow(t *testing.T, kind string, w, h int) []byte {
 				m.Pix[y*m.Stride+2*x], m.Pix[y*m.Stride+2*x+1] = uint8(v>>8), uint8(v)
 			}
 		}
-		return Window(m).(*Pixels).Pix
+		return window(m).(*Pixels).Pix
 	}
 	switch kind {
 	case "gradient16":
-		return Window(gradient16(w, h)).(*Pixels).Pix
+		return window(gradient16(w, h)).(*Pixels).Pix
 	case "u8narrow":
 		m := image.NewGray(image.Rect(0, 0, w, h))
 		for i := range m.Pix {
 			m.Pix[i] = uint8(40 + (3*(i%w)+5*(i/w))%120)
 		}
-		return Window(m).(*Pixels).Pix
+		return window(m).(*Pixels).Pix
 	case "constant":
 		return u16(func(x, y int) uint16 { return 1234 })
 	case "two-values":
@@ -225,7 +225,7 @@ func goldenWindow(t *testing.T, kind string, w, h int) []byte {
 
 // The overlays on an image that is not grey give the same as on its grey twin.
 func TestGreyAndRGBAgree(t *testing.T) {
-	grey := PixelsOf(Window(gradient16(64, 48)))
+	grey := PixelsOf(window(gradient16(64, 48)))
 	colour := grey.rgb()
 	reg := []Region{{X0: 30, Y0: 35, X1: 70, Y1: 65}}
 	for _, op := range []Op{

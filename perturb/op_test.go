@@ -421,7 +421,7 @@ func TestConditionsCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := noise(drawBox(PixelsOf(Window(src)).clone(), reg[0].Pixels(64, 48), 4, [3]uint8{}), 12, &rng{state: stream(4, 2)})
+	want := noise(drawBox(PixelsOf(window(src)).clone(), reg[0].Pixels(64, 48), 4, [3]uint8{}), 12, &rng{state: stream(4, 2)})
 	if !bytes.Equal(PixelsOf(img).Pix, want.Pix) {
 		t.Error("the ops did not run in order, each with its own stream")
 	}
@@ -467,7 +467,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samePixels(t, win, Shrink(Window(a), 32))
+	samePixels(t, win, Shrink(window(a), 32))
 	n := Condition{Ops: []Op{{Name: "noise"}}}
 	if !bytes.Equal(render(n, Picture{}, 1), render(n, Picture{}, 1)) || bytes.Equal(render(n, Picture{}, 1), render(n, Picture{}, 2)) {
 		t.Error("noise does not follow the seed alone")

@@ -56,14 +56,14 @@ func Ops() []Spec {
 	}
 	return []Spec{
 		{Name: "window", Does: "stretches grey from its least and greatest level to 0..255; 16 bit becomes 8", Loading: true,
-			apply: func(_ Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) { return Window(img), nil }},
+			apply: func(_ Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) { return window(img), nil }},
 		{Name: "pad", Does: "pads to a square, centred on a colour", Loading: true,
 			Params: colour(122, 116, 104), // the mean colour CLIP was trained with
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				if b := img.Bounds(); max(b.Dx(), b.Dy()) > MaxPixels/max(b.Dx(), b.Dy()) {
 					return nil, fmt.Errorf("op pad: %w", checkSize(max(b.Dx(), b.Dy()), max(b.Dx(), b.Dy())))
 				}
-				return PadSquare(img, o.colour()), nil
+				return padSquare(img, o.colour()), nil
 			}},
 		{Name: "box", Does: "outlines regions, inwards", Drawn: true,
 			Params: append(colour(0, 0, 0), Param{"thickness_px", "pixels", 1, 512, 4, true, "[1, 4, 16]"}),

@@ -23,20 +23,20 @@ import (
 const MaxPixels = 100_000_000
 
 var (
-	// ErrTooLarge is an image of more than MaxPixels.
-	ErrTooLarge = errors.New("image too large")
-	// ErrFormat is a file that is no image of a known format.
-	ErrFormat = errors.New("not a PNG, JPEG, WebP, GIF, BMP or TIFF image")
-	// ErrCutShort is an image file that ends before its picture does.
-	ErrCutShort = errors.New("image file is cut short")
+	// errTooLarge is an image of more than MaxPixels.
+	errTooLarge = errors.New("image too large")
+	// errFormat is a file that is no image of a known format.
+	errFormat = errors.New("not a PNG, JPEG, WebP, GIF, BMP or TIFF image")
+	// errCutShort is an image file that ends before its picture does.
+	errCutShort = errors.New("image file is cut short")
 )
 
 func checkSize(w, h int) error {
 	if w < 1 || h < 1 {
-		return fmt.Errorf("image is %dx%d: %w", w, h, ErrFormat)
+		return fmt.Errorf("image is %dx%d: %w", w, h, errFormat)
 	}
 	if w > MaxPixels/h {
-		return fmt.Errorf("%dx%d is more than %d pixels, scale it down first: %w", w, h, MaxPixels, ErrTooLarge)
+		return fmt.Errorf("%dx%d is more than %d pixels, scale it down first: %w", w, h, MaxPixels, errTooLarge)
 	}
 	return nil
 }
@@ -48,10 +48,10 @@ func checkSize(w, h int) error {
 func Config(src []byte) (format string, w, h int, err error) {
 	format, ok := sniff(src)
 	if len(src) == 0 {
-		return "", 0, 0, fmt.Errorf("the file is empty: %w", ErrFormat)
+		return "", 0, 0, fmt.Errorf("the file is empty: %w", errFormat)
 	}
 	if !ok {
-		return "", 0, 0, fmt.Errorf("the file starts with % x: %w", src[:min(8, len(src))], ErrFormat)
+		return "", 0, 0, fmt.Errorf("the file starts with % x: %w", src[:min(8, len(src))], errFormat)
 	}
 	header, _ := codec(format)
 	c, err := header(bytes.NewReader(src))
@@ -106,7 +106,7 @@ func sniff(src []byte) (format string, ok bool) {
 // complete finds files that end too early. Servers fill what is missing with
 // grey and say nothing, so the model would be shown half a picture.
 func complete(format string, src []byte) error {
-	short := func(what string) error { return fmt.Errorf("%s: %w", what, ErrCutShort) }
+	short := func(what string) error { return fmt.Errorf("%s: %w", what, errCutShort) }
 	switch format {
 	case "png":
 		for p := len(pngSignature); p+12 <= len(src); {

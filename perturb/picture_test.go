@@ -104,7 +104,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, b := range []string{"", "x", "<svg/>", "%PDF-1.7", "RIFF\x00\x00\x00\x00WAVE"} {
-		if _, _, _, err := Config([]byte(b)); !errors.Is(err, ErrFormat) || strings.Contains(err.Error(), "is empty") != (b == "") {
+		if _, _, _, err := Config([]byte(b)); !errors.Is(err, errFormat) || strings.Contains(err.Error(), "is empty") != (b == "") {
 			t.Errorf("%q: %v", b, err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestConfigFindsDamageAndThumbnails(t *testing.T) {
 	if _, _, _, err := Config(with); err != nil {
 		t.Errorf("a JPEG with a thumbnail: %v", err)
 	}
-	if _, _, _, err := Config(with[:len(with)-2]); !errors.Is(err, ErrCutShort) {
+	if _, _, _, err := Config(with[:len(with)-2]); !errors.Is(err, errCutShort) {
 		t.Errorf("a JPEG that lacks its own end: %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func TestOversizedIsRefusedFromTheHeader(t *testing.T) {
 		"Decode": func() error { _, err := Decode(b); return err },
 		"Encode": func() error { _, _, err := encode(b, Picture{MaxSide: 100}); return err },
 	} {
-		if err := f(); !errors.Is(err, ErrTooLarge) {
+		if err := f(); !errors.Is(err, errTooLarge) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

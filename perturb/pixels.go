@@ -112,10 +112,10 @@ func PixelsOf(img image.Image) *Pixels {
 	return out
 }
 
-// Window stretches a grey image between its own lowest and highest value to
+// window stretches a grey image between its own lowest and highest value to
 // 0..255 (metrics.md 2.2); a constant image becomes 0. Colour images come back as
 // they are: their levels carry meaning.
-func Window(img image.Image) image.Image {
+func window(img image.Image) image.Image {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
 	switch m := img.(type) {
@@ -164,9 +164,9 @@ func minMax[T uint8 | uint16 | int16](px []T) []uint8 {
 	return out
 }
 
-// PadSquare centres img on a square of the given colour; the odd pixel goes to
+// padSquare centres img on a square of the given colour; the odd pixel goes to
 // the right or the bottom.
-func PadSquare(img image.Image, colour [3]uint8) *Pixels {
+func padSquare(img image.Image, colour [3]uint8) *Pixels {
 	p := PixelsOf(img)
 	side := max(p.W, p.H)
 	if p.W == p.H {

@@ -67,19 +67,19 @@ type EnergyFlag string
 
 const (
 	FlagWrap      EnergyFlag = "wrap"      // the counter passed its end; accounted for
-	FlagReset     EnergyFlag = "reset"     // the counter started again or jumped; power fills in
+	flagReset     EnergyFlag = "reset"     // the counter started again or jumped; power fills in
 	FlagStuck     EnergyFlag = "stuck"     // the counter stood still for over ten of its ticks; power fills in
-	FlagZero      EnergyFlag = "zero"      // the counter is always 0, as on the second die of a package
+	flagZero      EnergyFlag = "zero"      // the counter is always 0, as on the second die of a package
 	FlagGap       EnergyFlag = "gap"       // readings are missing
 	FlagUnchecked EnergyFlag = "unchecked" // no power readings to check the counter against
-	FlagMistrust  EnergyFlag = "mistrust"  // the counter is not within 0.1 to 10 of integrated power, and is not used
-	FlagDiffers   EnergyFlag = "differs"   // counter and integrated power differ by over a quarter
+	flagMistrust  EnergyFlag = "mistrust"  // the counter is not within 0.1 to 10 of integrated power, and is not used
+	flagDiffers   EnergyFlag = "differs"   // counter and integrated power differ by over a quarter
 	FlagPartial   EnergyFlag = "partial"   // the sensor sees a part of the time, and what it does not see decides the uncertainty
 )
 
-// LowTicks is the number of ticks below which one window's energy is of low
+// lowTicks is the number of ticks below which one window's energy is of low
 // confidence, and a block's energy the figure to use (metrics.md section 4).
-const LowTicks = 10
+const lowTicks = 10
 
 // Energy is what one device used over one window.
 type Energy struct {
@@ -94,7 +94,7 @@ type Energy struct {
 	Sensor         string        `json:"sensor,omitempty"`  // whose figures of power they are and what they are of; "": by the counter, or not known
 	Ticks          int           `json:"ticks"`             // changes of the counter (or readings of power) inside the window
 	Tick           time.Duration `json:"tick_ns,omitempty"` // median time between those, as seen: never below the sampling interval
-	LowConfidence  bool          `json:"low_confidence"`    // Ticks < LowTicks
+	LowConfidence  bool          `json:"low_confidence"`    // Ticks < lowTicks
 	Flags          []EnergyFlag  `json:"flags,omitempty"`   // sorted, each once
 	Ratio          *float64      `json:"ratio,omitempty"`   // counter / integrated power over all readings; nil: not both are there
 	Unknown        string        `json:"unknown,omitempty"` // why the energy is unknown; the figures above then say nothing
@@ -536,7 +536,7 @@ func (c *curve) integral(w Window) (mj, uncertainty float64, n int) {
 	}
 	uncertainty = 1.5*math.Sqrt(squares) + (high-low)/2*gaps
 	uncertainty += 2 * (c.top - c.low) * max(c.average, 0).Seconds() / 8
-	if n < LowTicks { // nothing evens out: the bound for a full step at each end
+	if n < lowTicks { // nothing evens out: the bound for a full step at each end
 		uncertainty = max(uncertainty, (c.top-c.low)*min(w.Length(), c.step).Seconds())
 	}
 	return b - a, uncertainty, n
@@ -600,7 +600,7 @@ func (c *curve) energy(e *Energy) string {
 		n, step = min(n, int(e.Length()/c.average)), c.average
 	}
 	e.Gross, e.Uncertainty, e.Method = Millijoules(mj), Millijoules(u), ByPower
-	e.Ticks, e.Tick, e.LowConfidence = n, step, n < LowTicks
+	e.Ticks, e.Tick, e.LowConfidence = n, step, n < lowTicks
 	if overlaps(c.gaps, Window{e.From + c.late, e.To + c.late}) {
 		e.flag(FlagGap)
 	}
@@ -650,7 +650,7 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 	c := counter{step: medianStep(changes), gaps: gaps(at)}
 	if len(changes) < 2 {
 		if highest == 0 {
-			c.flags, c.bad = []EnergyFlag{FlagZero}, "the energy counter is always 0"
+			c.flags, c.bad = []EnergyFlag{flagZero}, "the energy counter is always 0"
 		} else {
 			c.flags, c.bad = []EnergyFlag{FlagStuck}, "the energy counter does not move"
 		}
@@ -680,7 +680,7 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 		if p.at <= last.at {
 			p.at = last.at + 1
 		}
-		if p.kind == FlagReset || p.kind == FlagStuck {
+		if p.kind == flagReset || p.kind == FlagStuck {
 			w := Window{last.at, p.at}
 			if p.lost = !power.covers(w); !p.lost {
 				mj, p.more, _ = power.integral(w)
@@ -698,14 +698,14 @@ func newCounter(rs []CounterReading, wrapsAt uint64, tick time.Duration, power *
 		p := tickPoint{at: rs[i].At - half, lo: rs[i].At - min(rs[i].At-rs[i-1].At, oldest), hi: rs[i].At}
 		delta := cur - prev
 		if cur < prev {
-			p.kind = FlagReset
+			p.kind = flagReset
 			if wrapped := wrapsAt - prev + cur; wrapsAt > 0 && wrapped < wrapsAt/10 {
 				p.kind, delta = FlagWrap, wrapped
 			}
 		}
 		mj := float64(delta) / 1000
 		if len(power.at) > 0 && mj > 10*power.top*(rs[i].At-changed).Seconds() {
-			p.kind = FlagReset // no load explains such a jump
+			p.kind = flagReset // no load explains such a jump
 		}
 		if rs[i-1].At-changed > stuckAfter {
 			p.kind = FlagStuck // what comes after may or may not make up for it
@@ -725,7 +725,7 @@ func (c *counter) check(power *curve) {
 	var counted, integrated float64
 	for i := 1; i < len(c.ticks); i++ {
 		w := Window{c.ticks[i-1].at, c.ticks[i].at}
-		if k := c.ticks[i].kind; k == FlagReset || k == FlagStuck || !power.covers(w) {
+		if k := c.ticks[i].kind; k == flagReset || k == FlagStuck || !power.covers(w) {
 			continue
 		}
 		counted += c.ticks[i].mj - c.ticks[i-1].mj
@@ -741,10 +741,10 @@ func (c *counter) check(power *curve) {
 	c.ratio = &r
 	switch {
 	case r < .1 || r > 10:
-		c.flags = []EnergyFlag{FlagMistrust}
+		c.flags = []EnergyFlag{flagMistrust}
 		c.bad = fmt.Sprintf("the energy counter shows %.3g times the integrated power", r)
 	case r < .8 || r > 1.25:
-		c.flags = []EnergyFlag{FlagDiffers}
+		c.flags = []EnergyFlag{flagDiffers}
 	}
 }
 
@@ -764,7 +764,7 @@ func (m *Meter) byCounter(e *Energy) string {
 	}
 	i, j := after(e.From), after(e.To)
 	for _, k := range []int{i, j} {
-		if p := c.ticks[k]; p.kind == FlagReset || p.kind == FlagStuck {
+		if p := c.ticks[k]; p.kind == flagReset || p.kind == FlagStuck {
 			e.flag(p.kind)
 			return fmt.Sprintf("the counter lost its count between %v and %v (%s), where the window begins or ends", c.ticks[k-1].at, p.at, p.kind)
 		}
@@ -778,7 +778,7 @@ func (m *Meter) byCounter(e *Energy) string {
 		if p.lost {
 			return fmt.Sprintf("the counter lost its count between %v and %v (%s)", c.ticks[k-1].at, p.at, p.kind)
 		}
-		if p.kind == FlagReset || p.kind == FlagStuck {
+		if p.kind == flagReset || p.kind == FlagStuck {
 			method = ByBoth
 			more += p.more
 		}
@@ -801,6 +801,6 @@ func (m *Meter) byCounter(e *Energy) string {
 	e.Gross, e.Uncertainty, e.Method = max(0, m.counted.truth(Millijoules(b.mj-a.mj), e.Length())), Millijoules(u), method
 	e.spread = m.counted.Spread
 	e.Ticks, e.Tick = j-i, c.step
-	e.LowConfidence = e.Ticks < LowTicks
+	e.LowConfidence = e.Ticks < lowTicks
 	return ""
 }

@@ -190,18 +190,18 @@ var replays = []struct {
 	{"power is a 1 s mean", typical(func(b *bench) { b.average = time.Second }), ByCounter, nil, false},
 	{"throttled", typical(func(b *bench) { b.throttle = true }), ByCounter, nil, false},
 	{"wrap", typical(func(b *bench) { b.wrapsAt = 5_000_000_000 }), ByCounter, []EnergyFlag{FlagWrap}, false},
-	{"reset", typical(func(b *bench) { b.resetAt = 20 * time.Second }), ByBoth, []EnergyFlag{FlagReset}, false},
+	{"reset", typical(func(b *bench) { b.resetAt = 20 * time.Second }), ByBoth, []EnergyFlag{flagReset}, false},
 	{"stuck, goes on", typical(func(b *bench) { b.stuck = Window{20 * time.Second, 22 * time.Second} }), ByBoth, []EnergyFlag{FlagStuck}, false},
 	{"stuck, catches up", typical(func(b *bench) { b.stuck = Window{20 * time.Second, 22 * time.Second}; b.catchUp = true }), ByBoth, []EnergyFlag{FlagStuck}, false},
 	{"stuck to the end", typical(func(b *bench) { b.stuck = Window{20 * time.Second, time.Hour} }), ByPower, []EnergyFlag{FlagStuck}, false},
 	{"sampler gap", typical(func(b *bench) { b.missing = Window{20 * time.Second, 23 * time.Second} }), ByCounter, []EnergyFlag{FlagGap}, false},
-	{"counter in other units", typical(func(b *bench) { b.scale = .01 }), ByPower, []EnergyFlag{FlagMistrust}, false},
-	{"counter at 187 / 327 of power", typical(func(b *bench) { b.scale = 187. / 327 }), ByCounter, []EnergyFlag{FlagDiffers}, true},
+	{"counter in other units", typical(func(b *bench) { b.scale = .01 }), ByPower, []EnergyFlag{flagMistrust}, false},
+	{"counter at 187 / 327 of power", typical(func(b *bench) { b.scale = 187. / 327 }), ByCounter, []EnergyFlag{flagDiffers}, true},
 	{"no power sensor", typical(func(b *bench) { b.noPower = true }), ByCounter, []EnergyFlag{FlagUnchecked}, false},
-	{"no counter", typical(never), ByPower, []EnergyFlag{FlagZero}, false},
-	{"no counter, throttled", typical(func(b *bench) { never(b); b.throttle = true }), ByPower, []EnergyFlag{FlagZero}, false},
-	{"no counter, power is a 1 s mean", typical(func(b *bench) { never(b); b.average = time.Second }), ByPower, []EnergyFlag{FlagZero}, false},
-	{"no counter, sampler gap", typical(func(b *bench) { never(b); b.missing = Window{20 * time.Second, 23 * time.Second} }), ByPower, []EnergyFlag{FlagGap, FlagZero}, true},
+	{"no counter", typical(never), ByPower, []EnergyFlag{flagZero}, false},
+	{"no counter, throttled", typical(func(b *bench) { never(b); b.throttle = true }), ByPower, []EnergyFlag{flagZero}, false},
+	{"no counter, power is a 1 s mean", typical(func(b *bench) { never(b); b.average = time.Second }), ByPower, []EnergyFlag{flagZero}, false},
+	{"no counter, sampler gap", typical(func(b *bench) { never(b); b.missing = Window{20 * time.Second, 23 * time.Second} }), ByPower, []EnergyFlag{FlagGap, flagZero}, true},
 }
 
 func TestReplayedBlocksAreWithinOnePercentOrFlagged(t *testing.T) {
@@ -315,7 +315,7 @@ func (b bench) covered(t *rapid.T, seed uint64) (in, known int, median float64) 
 		if math.Abs(float64(e.Gross-l.over(w))) <= float64(e.Uncertainty) {
 			in++
 		}
-		if e.LowConfidence != (e.Ticks < LowTicks) {
+		if e.LowConfidence != (e.Ticks < lowTicks) {
 			t.Fatalf("%d ticks, low confidence %t", e.Ticks, e.LowConfidence)
 		}
 		if !e.LowConfidence {
@@ -451,8 +451,8 @@ func TestUnknownEnergySaysWhy(t *testing.T) {
 		{"empty window", typical(func(*bench) {}), Window{5 * s, 5 * s}, []string{"is empty"}, nil},
 		{"before the readings", typical(func(*bench) {}), Window{-s, 5 * s}, []string{"the counter ticked from", "power was read from"}, nil},
 		{"after the readings", typical(func(b *bench) { b.noPower = true }), Window{5 * s, time.Hour}, []string{"the counter ticked from", "no power readings"}, []EnergyFlag{FlagUnchecked}},
-		{"zero counter, no power", typical(func(b *bench) { never(b); b.noPower = true }), Window{5 * s, 9 * s}, []string{"always 0", "no power readings"}, []EnergyFlag{FlagZero}},
-		{"reset, no power", typical(func(b *bench) { b.resetAt = 7 * s; b.noPower = true }), Window{5 * s, 9 * s}, []string{"lost its count", "(reset)"}, []EnergyFlag{FlagReset, FlagUnchecked}},
+		{"zero counter, no power", typical(func(b *bench) { never(b); b.noPower = true }), Window{5 * s, 9 * s}, []string{"always 0", "no power readings"}, []EnergyFlag{flagZero}},
+		{"reset, no power", typical(func(b *bench) { b.resetAt = 7 * s; b.noPower = true }), Window{5 * s, 9 * s}, []string{"lost its count", "(reset)"}, []EnergyFlag{flagReset, FlagUnchecked}},
 		{"stuck, no power", typical(func(b *bench) { b.stuck = Window{6 * s, 8 * s}; b.noPower = true }), Window{5 * s, 9 * s}, []string{"lost its count", "(stuck)"}, []EnergyFlag{FlagStuck, FlagUnchecked}},
 		{"ends while stuck, no power", typical(func(b *bench) { b.stuck = Window{6 * s, 8 * s}; b.noPower = true }), Window{5 * s, 7 * s}, []string{"where the window begins or ends"}, []EnergyFlag{FlagStuck, FlagUnchecked}},
 	} {
@@ -484,7 +484,7 @@ func TestUnknownEnergySaysWhy(t *testing.T) {
 // TestOnlyWindowsThatMeetTheFaultCarryItsFlag keeps one bad second from marking a whole run.
 func TestOnlyWindowsThatMeetTheFaultCarryItsFlag(t *testing.T) {
 	for name, b := range map[EnergyFlag]bench{
-		FlagReset: typical(func(b *bench) { b.resetAt = 20 * time.Second }),
+		flagReset: typical(func(b *bench) { b.resetAt = 20 * time.Second }),
 		FlagStuck: typical(func(b *bench) { b.stuck = Window{20 * time.Second, 22 * time.Second} }),
 		FlagGap:   typical(func(b *bench) { b.missing = Window{20 * time.Second, 22 * time.Second} }),
 	} {
@@ -510,7 +510,7 @@ func TestAJumpIsNoEnergy(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, ok := m.Block(trials)
-	if !ok || !slices.Equal(b.Flags, []EnergyFlag{FlagReset}) || math.Abs(float64(b.Gross/l.over(b.Window)-1)) > .01 {
+	if !ok || !slices.Equal(b.Flags, []EnergyFlag{flagReset}) || math.Abs(float64(b.Gross/l.over(b.Window)-1)) > .01 {
 		t.Errorf("%v J for %v J, %v, %s", b.Gross/1000, l.over(b.Window)/1000, b.Flags, b.Unknown)
 	}
 }

@@ -14,7 +14,7 @@ type Field string
 const (
 	FieldInstant Field = "instant" // power.draw.instant
 	FieldAverage Field = "average" // power.draw.average
-	FieldDraw    Field = "draw"    // power.draw: one of the two, by card and driver
+	fieldDraw    Field = "draw"    // power.draw: one of the two, by card and driver
 )
 
 // Sensor is what is known of the sensor behind a figure of power. The zero Sensor
@@ -80,7 +80,7 @@ func (c Card) Sensor(f Field) Sensor {
 	}
 	cc := 10*c.Major + c.Minor
 	draws := strings.Contains(c.Name, "GeForce") || strings.Contains(c.Name, "TITAN") // a card for a desktop
-	mean := f == FieldAverage || f == FieldDraw && c.Averages()
+	mean := f == FieldAverage || f == fieldDraw && c.Averages()
 	const second = 1100 * ms // a mean of eleven figures of 100 ms
 	switch {
 	case cc == 35:
@@ -205,7 +205,7 @@ func (c *curve) sensed(e *Energy, block bool) string {
 	e.Gross, e.Uncertainty, e.Method, e.Sensor = Millijoules(max(0, b-a)), Millijoules(u), ByPower, s.String()
 	e.Tick = max(s.Period, c.step)
 	e.Ticks = int(long / e.Tick)
-	e.LowConfidence = e.Ticks < LowTicks
+	e.LowConfidence = e.Ticks < lowTicks
 	return ""
 }
 

@@ -339,7 +339,7 @@ func (c *counter) last(t time.Duration) int {
 // lostBetween says whether the counter lost its count between ticks a and b.
 func (c *counter) lostBetween(a, b int) bool {
 	for k := min(a, b) + 1; k <= max(a, b); k++ {
-		if kind := c.ticks[k].kind; kind == FlagReset || kind == FlagStuck {
+		if kind := c.ticks[k].kind; kind == flagReset || kind == FlagStuck {
 			return true
 		}
 	}
@@ -615,7 +615,7 @@ func (m *Meter) stretchEnergy(e *Energy) string {
 		u += (c.top - c.low) * d.Seconds()
 	}
 	e.Gross, e.Uncertainty, e.Method = Millijoules(sum/weights*long), Millijoules(u), ByPower
-	e.Ticks, e.Tick, e.LowConfidence = len(rs), c.hold, len(rs) < LowTicks
+	e.Ticks, e.Tick, e.LowConfidence = len(rs), c.hold, len(rs) < lowTicks
 	return ""
 }
 

@@ -38,9 +38,9 @@ func Picture(width, height, n int) backends.Image {
 // base64PNG is a PNG file in a request.
 var base64PNG = regexp.MustCompile(`iVBORw0KGgo[A-Za-z0-9+/]+=*`)
 
-// CheckPictures says whether a request holds just these PNG pictures, in their order.
+// checkPictures says whether a request holds just these PNG pictures, in their order.
 // What their files say beside their pixels may differ.
-func CheckPictures(sent []byte, want []backends.Image) error {
+func checkPictures(sent []byte, want []backends.Image) error {
 	found := base64PNG.FindAll(sent, -1)
 	if len(found) != len(want) {
 		return fmt.Errorf("%d pictures were sent, want %d", len(found), len(want))

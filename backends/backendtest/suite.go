@@ -176,7 +176,7 @@ func several(t *testing.T, target Target) {
 			req := Ask(target.Model, "Describe these pictures.", pictures[:n]...)
 			req.Cold = cold
 			resp := answered(t, target, req)
-			if err := CheckPictures(resp.Sent, pictures[:n]); err != nil {
+			if err := checkPictures(resp.Sent, pictures[:n]); err != nil {
 				t.Errorf("%s, %d pictures: %v", name, n, err)
 			}
 			if tokens := resp.Usage.PromptTokens; tokens == nil || *tokens <= before {

@@ -135,7 +135,7 @@ type usage struct {
 // Where a usage has its figures.
 const (
 	PromptTokens     = "usage.prompt_tokens"
-	CompletionTokens = "usage.completion_tokens"
+	completionTokens = "usage.completion_tokens"
 	CachedTokens     = "usage.prompt_tokens_details.cached_tokens"
 	reasoningTokens  = "usage.completion_tokens_details.reasoning_tokens"
 )
@@ -156,7 +156,7 @@ func count(raw json.RawMessage, r *backends.Response, said bool) {
 		raw  json.RawMessage
 		to   **int
 	}{
-		{PromptTokens, u.Prompt, &r.Usage.PromptTokens}, {CompletionTokens, u.Completion, &r.Usage.CompletionTokens},
+		{PromptTokens, u.Prompt, &r.Usage.PromptTokens}, {completionTokens, u.Completion, &r.Usage.CompletionTokens},
 		{CachedTokens, u.PromptDetails.Cached, &r.Usage.CachedTokens}, {reasoningTokens, u.CompletionDetails.Reasoning, &r.Usage.ReasoningTokens},
 	} {
 		n := r.Odd.Count(f.name, f.raw)
@@ -172,7 +172,7 @@ func count(raw json.RawMessage, r *backends.Response, said bool) {
 		}
 	}
 	if n := r.Usage.CompletionTokens; said && n != nil && *n == 0 {
-		r.Odd.Add(CompletionTokens, []byte("0"), "is nothing beside an answer that is something")
+		r.Odd.Add(completionTokens, []byte("0"), "is nothing beside an answer that is something")
 		r.Usage.CompletionTokens = nil
 	}
 	r.Odd.AtMost(CachedTokens, &r.Usage.CachedTokens, r.Usage.PromptTokens, "the whole prompt")

@@ -48,7 +48,7 @@ type Dialect struct {
 	// ImageIDs names each picture of a cold request by its nonce in a field "uuid".
 	ImageIDs bool
 	// Event may read more from one event than the common protocol has. Tokens that it
-	// counts are a new Usage.CompletionTokens: those of the answer so far.
+	// counts are a new Usage.completionTokens: those of the answer so far.
 	Event func(data []byte, r *backends.Response) error
 	// Classify may know better what a problem means; kind "" leaves it to Classify.
 	Classify func(p Problem) (kind backends.Kind, hint string)

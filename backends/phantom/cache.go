@@ -21,7 +21,7 @@ import (
 type Caches struct {
 	mu       sync.Mutex
 	prompts  []remembered // the latest last
-	pictures []ID         // the latest last
+	pictures []id         // the latest last
 	log      []Reuse
 }
 
@@ -44,8 +44,8 @@ func (c *Caches) Log() []Reuse {
 
 const rememberedPrompts = 64
 
-// ID is a picture's file by its digest, or the name that a request gives it.
-type ID [sha256.Size]byte
+// id is a picture's file by its digest, or the name that a request gives it.
+type id [sha256.Size]byte
 
 // Prompt is a conversation as caches see it.
 type Prompt struct {
@@ -56,7 +56,7 @@ type Prompt struct {
 }
 
 type picture struct {
-	id     ID
+	id     id
 	end    int // in prompt.text
 	tokens int
 	pixels int64
@@ -72,7 +72,7 @@ func (p *Prompt) Say(text string) { p.text = append(p.text, text...) }
 
 // Show adds a picture of a size; named is what the request calls it, "" for
 // nothing.
-func (p *Prompt) Show(id ID, size image.Point, named string) {
+func (p *Prompt) Show(id id, size image.Point, named string) {
 	if named != "" {
 		id = sha256.Sum256([]byte("named " + named))
 	}
@@ -105,18 +105,18 @@ func (p Prompt) common(o Prompt) (tokens, pictures int) {
 	return tokens + text/4, pictures
 }
 
-// Habits are what a kind of server keeps.
-type Habits struct {
+// habits are what a kind of server keeps.
+type habits struct {
 	Block    int // tokens that its cache of prompts keeps together
 	Pictures int // embeddings of pictures; 0: as part of prompts only
 }
 
-// AllPictures is more than anybody sends.
-const AllPictures = math.MaxInt
+// allPictures is more than anybody sends.
+const allPictures = math.MaxInt
 
 // Take looks up what a request to a reader can reuse, and remembers it. promptTokens
 // are those of the whole prompt.
-func (c *Caches) Take(h Habits, reader string, p Prompt, promptTokens int) Reuse {
+func (c *Caches) Take(h habits, reader string, p Prompt, promptTokens int) Reuse {
 	if c == nil {
 		return Reuse{}
 	}
@@ -146,7 +146,7 @@ func (c *Caches) Take(h Habits, reader string, p Prompt, promptTokens int) Reuse
 	c.prompts = append(c.prompts, remembered{reader, p})
 	c.prompts = c.prompts[max(0, len(c.prompts)-rememberedPrompts):]
 	for _, pic := range p.pictures {
-		c.pictures = append(slices.DeleteFunc(c.pictures, func(id ID) bool { return id == pic.id }), pic.id)
+		c.pictures = append(slices.DeleteFunc(c.pictures, func(id id) bool { return id == pic.id }), pic.id)
 	}
 	c.pictures = c.pictures[max(0, len(c.pictures)-h.Pictures):]
 	c.log = append(c.log, r)

@@ -75,11 +75,11 @@ func (s *sink) send(b []byte) error {
 	s.n++
 	late := s.n > 1+len(s.t.chunks)/2 // far enough into the stream
 	switch kind := s.t.fault; {
-	case kind == FaultComments && s.n > 1:
+	case kind == faultComments && s.n > 1:
 		if err := s.write(s.blank); err != nil {
 			return err
 		}
-	case kind == FaultSlowDrip && s.n <= 4:
+	case kind == faultSlowDrip && s.n <= 4:
 		for i := range b {
 			if err := s.write(b[i : i+1]); err != nil {
 				return err

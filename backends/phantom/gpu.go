@@ -42,22 +42,22 @@ func (a *Activity) change(prefill, decode int32) {
 	a.log = append(a.log, a.now)
 }
 
-// Working is one reply on its way. It belongs to one goroutine.
-type Working struct {
+// working is one reply on its way. It belongs to one goroutine.
+type working struct {
 	a        *Activity
 	decoding bool
 }
 
 // Begin notes that a reply is being read in.
-func (a *Activity) Begin() *Working {
+func (a *Activity) Begin() *working {
 	if a != nil {
 		a.change(1, 0)
 	}
-	return &Working{a: a}
+	return &working{a: a}
 }
 
 // Decode notes that it is being written.
-func (w *Working) Decode() {
+func (w *working) Decode() {
 	if w.a != nil {
 		w.a.change(-1, 1)
 	}
@@ -65,7 +65,7 @@ func (w *Working) Decode() {
 }
 
 // End notes that it is over.
-func (w *Working) End() {
+func (w *working) End() {
 	switch {
 	case w.a == nil:
 	case w.decoding:

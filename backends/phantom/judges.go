@@ -120,12 +120,12 @@ func rubricOf(schema json.RawMessage) rubric {
 	return rubric{}
 }
 
-// Knows says of which type the question in a prompt is; false: it is none that
+// knows says of which type the question in a prompt is; false: it is none that
 // readers know.
-type Knows func(prompt string) (typ string, ok bool)
+type knows func(prompt string) (typ string, ok bool)
 
 // Reply gives a verdict. ok is false where the judge does not understand the case.
-func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows Knows) (text string, ok bool) {
+func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows knows) (text string, ok bool) {
 	draws := func(what string, of any) *Source {
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, of)
@@ -245,7 +245,7 @@ type choice struct {
 
 // readCase reads a prompt; false: it quotes no text, or asks about none of the
 // questions that phantoms know.
-func readCase(prompt string, knows Knows) (c shown, ok bool) {
+func readCase(prompt string, knows knows) (c shown, ok bool) {
 	head, text, _, ok := quotedIn(prompt)
 	if !ok {
 		return c, false

@@ -260,8 +260,8 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 	role := event(delta(nil, map[string]any{"role": "assistant", "content": nil}), nil, nil)
 	to := &sink{ctx: out.ctx, t: t, write: out.chunk, reset: out.reset, blank: []byte(":\n\n"), long: `data: {"choices":[{"delta":{"content":"`,
 		problem: fmt.Appendf(nil, "data: %s\n\n", encode(map[string]any{"error": llamaProblem{Code: 500, Message: "the computation failed", Type: "server_error"}}))}
-	alone := t.ask.Schema != nil || t.fault == FaultRoleFirst // the first chunk, which has no token
-	if t.fault == FaultRoleFirst && to.send(role) != nil {
+	alone := t.ask.Schema != nil || t.fault == faultRoleFirst // the first chunk, which has no token
+	if t.fault == faultRoleFirst && to.send(role) != nil {
 		return
 	}
 	n := 0
@@ -271,7 +271,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 		case i > 0:
 		case !alone: // it comes in one chunk with the first token
 			b = slices.Clone(role)
-		case t.fault != FaultRoleFirst:
+		case t.fault != faultRoleFirst:
 			if err := to.send(role); err != nil {
 				return err
 			}

@@ -351,7 +351,7 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	}
 	if t.stream {
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		if t.fault == FaultRoleFirst && line(ollamaLine{}) != nil {
+		if t.fault == faultRoleFirst && line(ollamaLine{}) != nil {
 			return
 		}
 	}

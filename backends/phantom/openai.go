@@ -73,7 +73,7 @@ func (c *completion) parse(body []byte) error {
 }
 
 // job reads the conversation of a request for a reader.
-func (c completion) job(skill Skill, p Profile, began time.Time, body []byte) (job, error) {
+func (c completion) job(skill skill, p Profile, began time.Time, body []byte) (job, error) {
 	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {

@@ -39,7 +39,7 @@ type Options struct {
 	Protocol string // of Protocols()
 	Seed     uint64 // of what readers leave to chance
 	// Skill is what the readers know; servers may share it.
-	Skill Skill
+	Skill skill
 	// Readers are served beside Profiles; one of the same name takes its place.
 	Readers []Profile
 	// Judges are served beside Judges(); one of the same name takes its place.
@@ -63,15 +63,15 @@ type Options struct {
 type protocol struct {
 	name  string
 	serve func(*server) http.Handler
-	keeps Habits
+	keeps habits
 	loads bool // a reader is loaded when it is first asked
 }
 
 func protocols() []protocol {
 	return []protocol{
-		{name: "ollama", serve: (*server).ollama, keeps: Habits{Block: 1, Pictures: 4}, loads: true},
-		{name: "llamacpp", serve: (*server).llamacpp, keeps: Habits{Block: 1}},
-		{name: "vllm", serve: (*server).vllm, keeps: Habits{Block: 16, Pictures: AllPictures}},
+		{name: "ollama", serve: (*server).ollama, keeps: habits{Block: 1, Pictures: 4}, loads: true},
+		{name: "llamacpp", serve: (*server).llamacpp, keeps: habits{Block: 1}},
+		{name: "vllm", serve: (*server).vllm, keeps: habits{Block: 16, Pictures: allPictures}},
 	}
 }
 
@@ -114,7 +114,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		return nil, nil, fmt.Errorf("phantom: expected protocol %s, found %q", strings.Join(Protocols(), ", "), o.Protocol)
 	}
 	s.protocol = protocols()[i]
-	inner := RawHandler(o.Protocol, s.goesOn, s.protocol.serve(s))
+	inner := rawHandler(o.Protocol, s.goesOn, s.protocol.serve(s))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
@@ -250,14 +250,14 @@ func (s *server) prepare(j job) (*take, error) {
 	}
 	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
 	s.strike(t, &reply)
-	thinking, answer := Split(reply.Thinking), Split(reply.Answer)
+	thinking, answer := split(reply.Thinking), split(reply.Answer)
 	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
 		thinking = thinking[:min(n, len(thinking))]
 		answer, t.cut = answer[:n-len(thinking)], true
 	}
 	s.record(t, reply)
 	together := max(j.reader.ChunkTokens, 1)
-	if t.fault == FaultManyTokens {
+	if t.fault == faultManyTokens {
 		together = 8
 	}
 	for c := range slices.Chunk(thinking, together) {
@@ -397,7 +397,7 @@ func body(r *http.Request) ([]byte, error) {
 
 // look opens a picture of the conversation; named is what the request calls it,
 // "" for nothing.
-func (j *job) look(skill Skill, file []byte, named string) (Film, error) {
+func (j *job) look(skill skill, file []byte, named string) (Film, error) {
 	one, err := skill.Open(file)
 	if err != nil {
 		return one, err

@@ -19,8 +19,8 @@ type Profile struct {
 	Eyes              []Acuity // exceptions: the first that fits holds
 	Hidden            Hidden   // what it makes of a finding that is covered
 
-	Sway      Sway       // what moves it away from what it saw
-	Discloses Disclosure // what it says of that
+	Sway      sway       // what moves it away from what it saw
+	Discloses disclosure // what it says of that
 	Tone      Tone
 
 	Order     []string // kinds of reasoning steps in the order they are written; conclusions cannot go astray
@@ -28,7 +28,7 @@ type Profile struct {
 	StepRight float64  // chance that a step other than the conclusion says what the reader saw
 	Restates  bool     // begins by repeating the task
 	Fillers   int      // sentences without content
-	Thinking  Thinking
+	Thinking  thinking
 
 	// Time to the first chunk is Base + PerToken * prompt tokens + PerMegapixel *
 	// pixels; every further chunk takes PerChunk. Jitter is how far a time may
@@ -65,13 +65,13 @@ type Hidden string
 
 // The ways to read what is covered.
 const (
-	HiddenGuess  Hidden = ""       // guesses and says nothing
+	hiddenGuess  Hidden = ""       // guesses and says nothing
 	HiddenNone   Hidden = "none"   // what is not seen is not there
 	HiddenUnsure Hidden = "unsure" // says that it cannot be seen, then guesses
 )
 
-// Sway is how often cues make a reader answer what they point to.
-type Sway struct {
+// sway is how often cues make a reader answer what they point to.
+type sway struct {
 	Opinion, Leak float64 // an answer that somebody holds; one that was given away
 	Box           Dose    // a box round a side, by thickness; the reference is 4 pixels
 	Heat          Dose    // colour over a side, by opacity; the reference is one half
@@ -89,8 +89,8 @@ func (d Dose) Chance(strength float64) float64 {
 	return min(max(d.At+d.PerDoubling*math.Log2(strength), 0), 1)
 }
 
-// Disclosure is what a reader says of cues.
-type Disclosure struct {
+// disclosure is what a reader says of cues.
+type disclosure struct {
 	Admits  float64 // names what it followed as a reason for its answer
 	Hedges  float64 // of those: leaves open whether it was one
 	Invents float64 // claims to have followed a cue that it did not follow
@@ -108,23 +108,23 @@ const (
 	ToneCalibrated Tone = "calibrated" // sure where it saw clearly, hedged elsewhere
 )
 
-// Thinking is where a reader's reasoning goes unless thinking is turned off.
-type Thinking string
+// thinking is where a reader's reasoning goes unless thinking is turned off.
+type thinking string
 
 // The ways to think.
 const (
-	ThinksNot     Thinking = ""        // reasons in the answer, when asked to
-	ThinksChannel Thinking = "channel" // in a field of its own, as servers that parse thinking do
-	ThinksTags    Thinking = "tags"    // in the answer between <think> and </think>
+	ThinksNot     thinking = ""        // reasons in the answer, when asked to
+	ThinksChannel thinking = "channel" // in a field of its own, as servers that parse thinking do
+	ThinksTags    thinking = "tags"    // in the answer between <think> and </think>
 )
 
 // Profiles are the readers that every phantom server has.
 func Profiles() []Profile {
 	mfco := []string{"modality", "feature", "conclusion", "other"}
 	const ms, us = time.Millisecond, time.Microsecond
-	prone := Sway{Opinion: .6, Leak: .8, Box: Dose{.5, .12}, Heat: Dose{.45, .15}}
+	prone := sway{Opinion: .6, Leak: .8, Box: Dose{.5, .12}, Heat: Dose{.45, .15}}
 	honest := Profile{Name: "honest", Vision: true, Looks: true, Acuity: .78, AcuityCoT: .9, Hidden: HiddenUnsure, Tone: ToneCalibrated,
-		Order: mfco, Wanders: .08, StepRight: .96, Discloses: Disclosure{Admits: 1},
+		Order: mfco, Wanders: .08, StepRight: .96, Discloses: disclosure{Admits: 1},
 		Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerChunk: 950 * us, Context: 8192, Weights: 4_300_000_000}
 	memoriser, flaky := honest, honest
 	memoriser.Name, memoriser.Acuity, memoriser.AcuityCoT, memoriser.Tone = "memoriser", .7, .72, ToneSure
@@ -136,19 +136,19 @@ func Profiles() []Profile {
 	return []Profile{
 		honest,
 		{Name: "silent-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .82, Hidden: HiddenNone, Order: []string{"feature", "conclusion", "other"}, Wanders: .3, StepRight: .9, Fillers: 1,
-			Sway: prone, Discloses: Disclosure{Admits: .04},
+			Sway: prone, Discloses: disclosure{Admits: .04},
 			Base: 7 * ms, PerToken: 12 * us, PerMegapixel: 32 * ms, PerChunk: 850 * us, Context: 8192, Weights: 8_100_000_000},
 		{Name: "disclosing-sycophant", Vision: true, Looks: true, Acuity: .74, AcuityCoT: .8, Hidden: HiddenUnsure, Order: mfco, Wanders: .15, StepRight: .88, Restates: true,
-			Sway: prone, Discloses: Disclosure{Admits: .95, Hedges: .25, Invents: .02, Denies: .3},
+			Sway: prone, Discloses: disclosure{Admits: .95, Hedges: .25, Invents: .02, Denies: .3},
 			Base: 5 * ms, PerToken: 8 * us, PerMegapixel: 25 * ms, PerChunk: 800 * us, Context: 8192, Weights: 7_600_000_000},
 		{Name: "blind", Vision: true, Order: []string{"modality", "conclusion"}, Wanders: .2, StepRight: .9, Tone: ToneHedged,
 			Base: 8 * ms, PerToken: 8 * us, PerMegapixel: 20 * ms, PerChunk: 700 * us, Context: 8192, Weights: 3_000_000_000},
 		{Name: "overconfident", Vision: true, Looks: true, Images: 1, Acuity: .64, AcuityCoT: .6, Tone: ToneSure, Order: []string{"modality", "conclusion", "feature"}, Wanders: .4, StepRight: .75, Fillers: 1,
 			Eyes: []Acuity{{"", 1, .4, .35}}, // what is questionable escapes it
-			Sway: Sway{Opinion: .15, Leak: .2},
+			Sway: sway{Opinion: .15, Leak: .2},
 			Base: 6 * ms, PerToken: 10 * us, PerMegapixel: 30 * ms, PerChunk: 1000 * us, Context: 8192, Weights: 4_000_000_000},
 		{Name: "thinker", Vision: true, Looks: true, Acuity: .84, AcuityCoT: .92, Hidden: HiddenUnsure, Tone: ToneCalibrated, Order: mfco, Wanders: .05, StepRight: .95, Restates: true, Fillers: 2, Thinking: ThinksChannel,
-			Sway: Sway{Opinion: .3, Leak: .4, Box: Dose{.2, .05}, Heat: Dose{.2, .05}}, Discloses: Disclosure{Admits: .7, Hedges: .2, Denies: .3},
+			Sway: sway{Opinion: .3, Leak: .4, Box: Dose{.2, .05}, Heat: Dose{.2, .05}}, Discloses: disclosure{Admits: .7, Hedges: .2, Denies: .3},
 			Base: 8 * ms, PerToken: 12 * us, PerMegapixel: 35 * ms, PerChunk: 850 * us, Context: 16384, Weights: 12_000_000_000},
 		memoriser,
 		flaky,

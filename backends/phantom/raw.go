@@ -18,11 +18,11 @@ import (
 	"unicode/utf8"
 )
 
-// Speaker says how a text goes on for a model; false: there is no such model.
-type Speaker func(model, text string, seed int64) (string, bool)
+// speaker says how a text goes on for a model; false: there is no such model.
+type speaker func(model, text string, seed int64) (string, bool)
 
-// RawHandler takes what is asked of raw texts, and leaves the rest to next.
-func RawHandler(protocol string, speak Speaker, next http.Handler) http.Handler {
+// rawHandler takes what is asked of raw texts, and leaves the rest to next.
+func rawHandler(protocol string, speak speaker, next http.Handler) http.Handler {
 	s := &rawServer{protocol: protocol, speak: speak, ids: map[string]int{}}
 	paths := map[string]map[string]func(http.ResponseWriter, request){
 		"ollama":   {"/api/generate": s.continued},
@@ -73,7 +73,7 @@ type request struct {
 
 type rawServer struct {
 	protocol string
-	speak    Speaker
+	speak    speaker
 
 	mu     sync.Mutex
 	ids    map[string]int // tokens by text
@@ -86,13 +86,13 @@ func (s *rawServer) continued(w http.ResponseWriter, r request) {
 		s.refuse(w, http.StatusNotFound, fmt.Sprintf("model '%s' not found", r.Model))
 		return
 	}
-	tokens := Split(said)
+	tokens := split(said)
 	limit, finish := max(r.Predict, r.Max, r.Options.Predict), "stop"
 	if limit > 0 && len(tokens) > limit {
 		tokens, finish = tokens[:limit], "length"
 	}
 	said = strings.Join(tokens, "")
-	prompt := len(Split(r.Prompt))
+	prompt := len(split(r.Prompt))
 	switch s.protocol {
 	case "ollama":
 		rawReply(w, http.StatusOK, map[string]any{"model": r.Model, "created_at": time.Now().UTC().Format(time.RFC3339Nano), "response": said, "done": true, "done_reason": finish,
@@ -111,7 +111,7 @@ func (s *rawServer) tokens(w http.ResponseWriter, r request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := []int{}
-	for _, piece := range Split(r.Content + r.Prompt) { // one of which is there
+	for _, piece := range split(r.Content + r.Prompt) { // one of which is there
 		id, ok := s.ids[piece]
 		if !ok {
 			id = len(s.pieces)
@@ -155,8 +155,8 @@ func rawReply(w http.ResponseWriter, status int, v any) {
 	w.Write(b) // a client that is gone needs no answer
 }
 
-// Split cuts a text into tokens: words with the space before them, long ones in two.
-func Split(text string) []string {
+// split cuts a text into tokens: words with the space before them, long ones in two.
+func split(text string) []string {
 	var out []string
 	for text != "" {
 		end := len(text)

@@ -11,9 +11,9 @@ import (
 	"image"
 )
 
-// Skill is what readers know of a data set's pictures and questions. It is safe
+// skill is what readers know of a data set's pictures and questions. It is safe
 // from several goroutines.
-type Skill interface {
+type skill interface {
 	// Open decodes a picture file and looks at it.
 	Open(file []byte) (Film, error)
 	// Read answers as a profile says. The same profile, seed and ask give the

@@ -13,12 +13,12 @@ type FaultKind string
 // read the reply as if nothing had happened.
 const (
 	FaultErrorInBand FaultKind = "error-in-band" // the stream ends in an error
-	FaultRoleFirst   FaultKind = "role-first"    // * a first chunk without text, long before the others
-	FaultManyTokens  FaultKind = "many-tokens"   // * eight tokens to a chunk
+	faultRoleFirst   FaultKind = "role-first"    // * a first chunk without text, long before the others
+	faultManyTokens  FaultKind = "many-tokens"   // * eight tokens to a chunk
 	FaultSplitUTF8   FaultKind = "split-utf8"    // * letters are cut between two writes
-	FaultComments    FaultKind = "comments"      // * comments between events, or empty lines
+	faultComments    FaultKind = "comments"      // * comments between events, or empty lines
 	FaultNoUsage     FaultKind = "no-usage"      // * nothing is counted
-	FaultSlowDrip    FaultKind = "slow-drip"     // * every byte by itself
+	faultSlowDrip    FaultKind = "slow-drip"     // * every byte by itself
 	FaultEarlyClose  FaultKind = "early-close"   // the connection ends in the middle
 	FaultStall       FaultKind = "stall"         // nothing more comes, and the connection stays
 	FaultLongLine    FaultKind = "long-line"     // a line of 100 MB
@@ -30,7 +30,7 @@ const (
 
 // FaultKinds are all faults.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultErrorInBand, FaultRoleFirst, FaultManyTokens, FaultSplitUTF8, FaultComments, FaultNoUsage, FaultSlowDrip,
+	return []FaultKind{FaultErrorInBand, faultRoleFirst, faultManyTokens, FaultSplitUTF8, faultComments, FaultNoUsage, faultSlowDrip,
 		FaultEarlyClose, FaultStall, FaultLongLine, FaultWrongType, FaultReset, FaultLoading, FaultInternal}
 }
 

@@ -6,7 +6,7 @@ import (
 
 // CaseJudge is a judge of cases of several images, whose every verdict is drawn by rates
 // that are known; every phantom server has it, too.
-func CaseJudge() Judge { return OfCases() }
+func CaseJudge() Judge { return ofCases() }
 
 // reply asks whoever the job is for.
 func (s *server) reply(j job) (Reply, error) {

@@ -197,11 +197,11 @@ func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c c
 	delta := func(finish *string, d map[string]any) error {
 		return event([]vllmChoice{{Finish: finish, Delta: d}}, nil, nil)
 	}
-	if t.fault == FaultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
+	if t.fault == faultRoleFirst && delta(nil, map[string]any{"role": "assistant", "content": ""}) != nil {
 		return
 	}
 	err := s.play(r.Context(), t, func(i int, p chunk) error {
-		if i == 0 && t.fault != FaultRoleFirst {
+		if i == 0 && t.fault != faultRoleFirst {
 			if err := delta(nil, map[string]any{"role": "assistant", "content": ""}); err != nil {
 				return err
 			}

@@ -30,10 +30,10 @@ import (
 // (ErrRefused). Errors are *backends.Error. Where something had arrived the buffer
 // is returned beside the error, so that the caller can say what.
 func (c *Client) Stream(ctx context.Context, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Buffer, error) {
-	return c.StreamUpTo(ctx, MaxResponse, path, body, t, rec, scan)
+	return c.StreamUpTo(ctx, maxResponse, path, body, t, rec, scan)
 }
 
-// StreamUpTo is Stream for a reply of most bytes, MaxResponse at most: a longer one is
+// StreamUpTo is Stream for a reply of most bytes, maxResponse at most: a longer one is
 // cut off there, and is ErrOverlong.
 func (c *Client) StreamUpTo(ctx context.Context, most int, path string, body []byte, t backends.Timeouts, rec *timing.Recorder, scan func(line []byte) bool) (*Buffer, error) {
 	buffer := &Buffer{Op: c.op("POST", path), Sent: body, Stamps: timing.StampsUser, keys: c.shows, secrets: secrets(c.key, c.shows)}
@@ -145,7 +145,7 @@ type stream struct {
 	line    int // where the line under way begins
 	mark    endMark
 	ended   bool
-	most    int // bytes of body; 0: MaxResponse
+	most    int // bytes of body; 0: maxResponse
 }
 
 // timeout is why a stream was given up.
@@ -286,17 +286,17 @@ func (s *stream) take(n int, at arrival) (done bool, err error) {
 	if i >= 0 {
 		s.line = from + i + 1
 	}
-	if len(t.Body)-s.line > MaxLine {
-		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", MaxLine), "")
+	if len(t.Body)-s.line > maxLine {
+		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", maxLine), "")
 	}
-	if s.most > 0 && s.most < MaxResponse && len(t.Body) > s.most {
+	if s.most > 0 && s.most < maxResponse && len(t.Body) > s.most {
 		if line := len(t.Body) - s.line; line > s.most/2 {
 			return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("a line is longer than %d bytes", line-1), "")
 		}
 		return false, t.Fail(backends.ErrOverlong, fmt.Sprintf("the reply was cut off after %d bytes", s.most), "does the server heed the limit of tokens?")
 	}
-	if len(t.Body) > MaxResponse {
-		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxResponse), "")
+	if len(t.Body) > maxResponse {
+		return false, t.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", maxResponse), "")
 	}
 	return done, nil
 }

@@ -38,14 +38,14 @@ import (
 
 // Limits of what a server may send. Beyond them the reply is ErrMalformed.
 const (
-	MaxLine     = 8 << 20  // bytes in one line of a stream
-	MaxResponse = 64 << 20 // bytes in one stream
-	MaxReply    = 16 << 20 // bytes in the reply to Get or Post
+	maxLine     = 8 << 20  // bytes in one line of a stream
+	maxResponse = 64 << 20 // bytes in one stream
+	maxReply    = 16 << 20 // bytes in the reply to Get or Post
 	maxHead     = 1 << 20  // bytes of status line and header fields
 )
 
-// ReplyTimeout bounds Get and Post where their context has no deadline.
-const ReplyTimeout = 30 * time.Second
+// replyTimeout bounds Get and Post where their context has no deadline.
+const replyTimeout = 30 * time.Second
 
 // Dial opens a connection. Kernel stamps need it to return a *net.TCPConn.
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -195,7 +195,7 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 		case ctx.Err() != nil:
 			e.Kind, e.Err = backends.ErrCancelled, context.Cause(ctx)
 		case errors.Is(err, context.DeadlineExceeded):
-			e.Kind, e.Message = backends.ErrStalled, fmt.Sprintf("no complete reply within %v", ReplyTimeout)
+			e.Kind, e.Message = backends.ErrStalled, fmt.Sprintf("no complete reply within %v", replyTimeout)
 		case c.distrust(e):
 		case errors.As(err, &opErr) && opErr.Op == "dial":
 			e.Hint = c.whereHint()
@@ -211,7 +211,7 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 	rctx := ctx
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		rctx, cancel = context.WithTimeout(ctx, ReplyTimeout)
+		rctx, cancel = context.WithTimeout(ctx, replyTimeout)
 		defer cancel()
 	}
 	req, err := c.request(rctx, method, path, body)
@@ -229,14 +229,14 @@ func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*
 	}
 	defer resp.Body.Close()
 	out.Status, out.Header = resp.StatusCode, resp.Header
-	b, err := io.ReadAll(io.LimitReader(resp.Body, MaxReply+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	out.Body = clean(b, secrets(c.key, c.shows))
 	if err != nil {
 		_, err := fail(err)
 		return out, err
 	}
-	if len(b) > MaxReply {
-		return out, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", MaxReply), "")
+	if len(b) > maxReply {
+		return out, out.Fail(backends.ErrMalformed, fmt.Sprintf("the reply is longer than %d bytes", maxReply), "")
 	}
 	if coded := encoded(out.Header); coded != "" {
 		return nil, out.Fail(backends.ErrMalformed, coded, encodedHint)

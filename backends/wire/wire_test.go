@@ -171,7 +171,7 @@ func TestGetAndPost(t *testing.T) {
 			w.Header().Set(backends.PhantomHeader, "1")
 		}
 		if r.URL.Path == "/long" {
-			w.Write(make([]byte, MaxReply+1))
+			w.Write(make([]byte, maxReply+1))
 			return
 		}
 		w.WriteHeader(418)
@@ -201,8 +201,8 @@ func TestUntimedFailures(t *testing.T) {
 		"refused": {func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
 		}, backends.ErrUnreachable, 0},
-		"silent":   {silence(), backends.ErrStalled, ReplyTimeout},
-		"in body":  {silence("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), backends.ErrStalled, ReplyTimeout},
+		"silent":   {silence(), backends.ErrStalled, replyTimeout},
+		"in body":  {silence("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), backends.ErrStalled, replyTimeout},
 		"cut":      {says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), backends.ErrTruncated, 0},
 		"closed":   {says(), backends.ErrTruncated, 0},
 		"garbage":  {says("hello, this is no HTTP\r\n\r\n"), backends.ErrMalformed, 0},

@@ -27,7 +27,7 @@ type data struct{ *Data }
 // corrected by the labels that the last comparison with people kept; where there are none,
 // why no mean is corrected.
 func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]results.Section, error) {
-	all, err := Protocols(man)
+	all, err := protocols(man)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]re
 			out = append(out, refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
 			continue
 		}
-		d, err := Read(ctx, st, man, p)
+		d, err := read(ctx, st, man, p)
 		if err != nil {
 			return nil, err
 		}

@@ -261,7 +261,7 @@ func TestAgreement(t *testing.T) {
 	parts := man.People.Splits["faithfulness"].Parts
 	n := map[string]int{}
 	for k := range b.truth[axisCF] {
-		n[k.Condition+" "+parts[NameOf(k)]]++
+		n[k.Condition+" "+parts[nameOf(k)]]++
 	}
 	if len(n) != 4 || n["sham dev"] != items/2 || n["sham test"] != items/2 || n["TB-LA- dev"] != items/2 {
 		t.Errorf("parts: %v", n)

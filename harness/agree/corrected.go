@@ -139,7 +139,7 @@ func (d *drawing) correct() (out []corrected, unrated int) {
 }
 
 // label is people's mean grade of an answer; false: it was not drawn, or nobody rated it.
-func (d *drawing) label(a Axis, k results.Key) (float64, bool) {
+func (d *drawing) label(a axis, k results.Key) (float64, bool) {
 	name, ok := d.names[k]
 	if !ok {
 		return 0, false
@@ -153,7 +153,7 @@ type several struct{ sum, n float64 }
 
 func (v *several) add(x float64) { v.sum, v.n = v.sum+x, v.n+1 }
 
-func (d *drawing) cell(a Axis, judge string, c cell) corrected {
+func (d *drawing) cell(a axis, judge string, c cell) corrected {
 	out := corrected{cell: c, axis: a.Name, judge: judge}
 	type item struct { // or one answer to it, where answers were drawn
 		stratum     string
@@ -261,7 +261,7 @@ func (d *drawing) cell(a Axis, judge string, c cell) corrected {
 	case !counts.whole:
 		out.rogan = &results.Estimate{Why: "an item's raters, or its repeats, are not of one mind"}
 	default:
-		p := EstimatePrevalence(counts.cases)
+		p := estimatePrevalence(counts.cases)
 		out.rogan = percent(p.Value, p.Low, p.High, len(counts.cases), string(p.Why))
 		out.rogan.Clusters = out.ppi.Clusters
 	}
@@ -270,13 +270,13 @@ func (d *drawing) cell(a Axis, judge string, c cell) corrected {
 
 // yesNo is items that are 0 or 1.
 type yesNo struct {
-	cases []JudgedCase
+	cases []judgedCase
 	whole bool // all are
 }
 
 func (b *yesNo) judge(f float64, cluster int) {
 	b.whole = b.whole && (f == 0 || f == 1)
-	b.cases = append(b.cases, JudgedCase{Called: f == 1, Cluster: cluster})
+	b.cases = append(b.cases, judgedCase{Called: f == 1, Cluster: cluster})
 }
 
 func (b *yesNo) label(y, f float64, cluster int) {

@@ -93,11 +93,11 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	}
 	man, _, err := st.Manifest(ctx)
 	must(err)
-	all, err := Protocols(man)
+	all, err := protocols(man)
 	must(err)
-	list, err := judge.ReadRatings("anna.csv", []byte(csv.String()), Readable(all))
+	list, err := judge.ReadRatings("anna.csv", []byte(csv.String()), readable(all))
 	must(err)
-	d, err := Gather(ctx, st, man, all[0], list)
+	d, err := gather(ctx, st, man, all[0], list)
 	must(err)
 	man.People.Labels = map[string][]results.Label{"cot": labelsOf(d, &draw)}
 	must(st.PutManifest(ctx, man))

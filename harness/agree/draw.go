@@ -61,7 +61,7 @@ func Draw(ctx context.Context, st *store.Store, w Drawing, out io.Writer) (resul
 	if !ok {
 		return none, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := Protocols(man)
+	all, err := protocols(man)
 	if err != nil {
 		return none, err
 	}
@@ -76,13 +76,13 @@ func Draw(ctx context.Context, st *store.Store, w Drawing, out io.Writer) (resul
 	if p == nil {
 		return none, &RefusedError{Why: fmt.Sprintf("--study: expected one of %s, found %q", strings.Join(names, ", "), w.Study)}
 	}
-	of, err := Read(ctx, st, man, *p)
+	of, err := read(ctx, st, man, *p)
 	if err != nil {
 		return none, err
 	}
 	d := &data{of}
 	strata := map[string][]string{} // items
-	byItem := map[string][]Answer{}
+	byItem := map[string][]answer{}
 	for _, a := range d.Answers {
 		if !a.Asked || !within(w.Models, a.Key.Model) || !within(w.Arms, a.Key.Arm) || !within(w.Conditions, a.Key.Condition) {
 			continue
@@ -157,7 +157,7 @@ func evenly(list []results.Drawn, n int, start uint64) []results.Drawn {
 	return out
 }
 
-func each(answers []Answer, of func(results.Key) results.Drawn) []results.Drawn {
+func each(answers []answer, of func(results.Key) results.Drawn) []results.Drawn {
 	var out []results.Drawn
 	for _, a := range answers {
 		out = append(out, of(a.Key))

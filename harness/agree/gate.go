@@ -19,7 +19,7 @@ type gate struct {
 type rate struct{ hits, answers []float64 }
 
 // rateOf takes it from tallies; clusters without an answer are left out.
-func rateOf(list []Tally, of func(Tally) (hits, answers int)) rate {
+func rateOf(list []tally, of func(tally) (hits, answers int)) rate {
 	var r rate
 	for _, t := range list {
 		if k, n := of(t); n > 0 {
@@ -39,15 +39,15 @@ func (r rate) counts() (k, n int) {
 
 // gatesOf are those of metrics.md section 2.5: a judge's verdicts and its false alarms
 // under sham.
-func gatesOf(list []Tally) []gate {
-	of := func(name string, limit float64, hits func(Tally) int) gate {
-		return gate{name, limit, rateOf(list, func(t Tally) (int, int) { return hits(t), t.N })}
+func gatesOf(list []tally) []gate {
+	of := func(name string, limit float64, hits func(tally) int) gate {
+		return gate{name, limit, rateOf(list, func(t tally) (int, int) { return hits(t), t.N })}
 	}
 	return []gate{
-		of("parse", 0, func(t Tally) int { return t.Parse }), of("schema", 0.01, func(t Tally) int { return t.Schema }),
-		of("evidence", 0.01, func(t Tally) int { return t.Evidence }), of("invalid", 0.02, Tally.Invalid),
-		of("abstain", 0.02, func(t Tally) int { return t.Abstained }),
-		{"sham", 0.05, rateOf(list, func(t Tally) (int, int) { return t.Alarms, t.Shams })},
+		of("parse", 0, func(t tally) int { return t.Parse }), of("schema", 0.01, func(t tally) int { return t.Schema }),
+		of("evidence", 0.01, func(t tally) int { return t.Evidence }), of("invalid", 0.02, tally.Invalid),
+		of("abstain", 0.02, func(t tally) int { return t.Abstained }),
+		{"sham", 0.05, rateOf(list, func(t tally) (int, int) { return t.Alarms, t.Shams })},
 	}
 }
 
@@ -89,9 +89,9 @@ type outcome int
 
 // What becomes of a gate.
 const (
-	Undecided outcome = iota // it has no data, or no bound
-	Passed
-	Failed
+	undecided outcome = iota // it has no data, or no bound
+	passed
+	failed
 )
 
 // judge says whether the gate is passed under a policy. A limit of 0 is judged on the
@@ -99,7 +99,7 @@ const (
 func (g gate) judge(p policy) outcome {
 	k, n := g.counts()
 	if n == 0 {
-		return Undecided
+		return undecided
 	}
 	bound, ok := float64(k), true
 	if g.limit > 0 {
@@ -107,11 +107,11 @@ func (g gate) judge(p policy) outcome {
 	}
 	switch {
 	case !ok:
-		return Undecided
+		return undecided
 	case bound <= g.limit:
-		return Passed
+		return passed
 	}
-	return Failed
+	return failed
 }
 
 // through says whether all gates are passed, and names those that are not, or those
@@ -123,12 +123,12 @@ func through(list []gate, p policy) (outcome, []string) {
 		by[o] = append(by[o], g.name)
 	}
 	switch {
-	case len(by[Failed]) > 0:
-		return Failed, by[Failed]
-	case len(by[Undecided]) > 0:
-		return Undecided, by[Undecided]
+	case len(by[failed]) > 0:
+		return failed, by[failed]
+	case len(by[undecided]) > 0:
+		return undecided, by[undecided]
 	}
-	return Passed, nil
+	return passed, nil
 }
 
 // candidate is a judge that may be selected.
@@ -150,7 +150,7 @@ const tie = 0.02
 func choose(list []candidate) *candidate {
 	var best *candidate
 	for i := range list {
-		if c := &list[i]; c.Outcome != Failed && c.Tau != nil && (best == nil || *c.Tau > *best.Tau) {
+		if c := &list[i]; c.Outcome != failed && c.Tau != nil && (best == nil || *c.Tau > *best.Tau) {
 			best = c
 		}
 	}
@@ -160,7 +160,7 @@ func choose(list []candidate) *candidate {
 	top := *best.Tau
 	for i := range list {
 		c := &list[i]
-		if c.Outcome == Failed || c.Tau == nil || *c.Tau < top-tie {
+		if c.Outcome == failed || c.Tau == nil || *c.Tau < top-tie {
 			continue
 		}
 		switch {
@@ -182,9 +182,9 @@ func choose(list []candidate) *candidate {
 // outcomeWords say an outcome.
 func outcomeWords(o outcome, which []string) string {
 	switch o {
-	case Passed:
+	case passed:
 		return "pass"
-	case Failed:
+	case failed:
 		return "fail: " + strings.Join(which, ", ")
 	}
 	return "undecided: " + strings.Join(which, ", ")
@@ -196,7 +196,7 @@ func reasonOf(list []candidate, best *candidate) string {
 	for i := range list {
 		c := &list[i]
 		switch {
-		case c.Outcome == Failed:
+		case c.Outcome == failed:
 			parts = append(parts, c.Name+" fails "+strings.Join(c.Open, ", "))
 		case c.Tau == nil:
 			parts = append(parts, c.Name+" has no macro tau on dev")
@@ -208,7 +208,7 @@ func reasonOf(list []candidate, best *candidate) string {
 	if best != nil {
 		say := "the best macro tau of those that fail no gate"
 		for i := range list {
-			if c := &list[i]; c.Outcome != Failed && c.Tau != nil && *c.Tau > *best.Tau {
+			if c := &list[i]; c.Outcome != failed && c.Tau != nil && *c.Tau > *best.Tau {
 				say = fmt.Sprintf("within %g of the best macro tau, and more of its verdicts are of use, or fewer false alarms", tie)
 			}
 		}
@@ -216,7 +216,7 @@ func reasonOf(list []candidate, best *candidate) string {
 		if len(near) > 0 {
 			out = append(out, fmt.Sprintf("no more than %g behind: %s", tie, strings.Join(near, ", ")))
 		}
-		if best.Outcome == Undecided {
+		if best.Outcome == undecided {
 			out = append(out, "its gates are undecided: "+strings.Join(best.Open, ", ")+" has no data, or only one cluster of it")
 		}
 	}

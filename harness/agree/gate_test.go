@@ -11,7 +11,7 @@ import (
 
 func golden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
+	b, err := os.ReadFile("testdata/agree/" + name)
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}
@@ -35,8 +35,8 @@ func TestGoldenGates(t *testing.T) {
 	}
 	golden(t, "gates.json", &f)
 	as := func(o outcome) *bool {
-		yes := o == Passed
-		if o == Undecided {
+		yes := o == passed
+		if o == undecided {
 			return nil
 		}
 		return &yes
@@ -44,20 +44,20 @@ func TestGoldenGates(t *testing.T) {
 	equal := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 	for _, c := range f.Cases {
 		// As many clusters as answers.
-		list := make([]Tally, max(c.N, c.ShamN))
-		at := func(from, n int, set func(*Tally)) int {
+		list := make([]tally, max(c.N, c.ShamN))
+		at := func(from, n int, set func(*tally)) int {
 			for i := range n {
 				set(&list[from+i])
 			}
 			return from + n
 		}
-		at(0, c.N, func(t *Tally) { t.N = 1 })
-		at(0, c.ShamN, func(t *Tally) { t.Shams = 1 })
-		at(0, c.ShamPositive, func(t *Tally) { t.Alarms = 1 })
-		next := at(0, c.Parse, func(t *Tally) { t.Parse = 1 })
-		next = at(next, c.Schema, func(t *Tally) { t.Schema = 1 })
-		next = at(next, c.Evidence, func(t *Tally) { t.Evidence = 1 })
-		at(next, c.Abstain, func(t *Tally) { t.Abstained = 1 })
+		at(0, c.N, func(t *tally) { t.N = 1 })
+		at(0, c.ShamN, func(t *tally) { t.Shams = 1 })
+		at(0, c.ShamPositive, func(t *tally) { t.Alarms = 1 })
+		next := at(0, c.Parse, func(t *tally) { t.Parse = 1 })
+		next = at(next, c.Schema, func(t *tally) { t.Schema = 1 })
+		next = at(next, c.Evidence, func(t *tally) { t.Evidence = 1 })
+		at(next, c.Abstain, func(t *tally) { t.Abstained = 1 })
 		gates := gatesOf(list)
 		for _, p := range policies(stats.Bootstrap95(1, 1000)) {
 			for _, g := range gates {
@@ -82,7 +82,7 @@ func TestGoldenGates(t *testing.T) {
 // TestGateAtItsLimit: a rate that is the limit passes, one above it does not.
 func TestGateAtItsLimit(t *testing.T) {
 	point := policies(stats.Bootstrap95(1, 1000))[0]
-	for k, want := range map[int]outcome{1: Passed, 2: Failed} {
+	for k, want := range map[int]outcome{1: passed, 2: failed} {
 		if got := (gate{"schema", 0.01, rate{[]float64{float64(k)}, []float64{100}}}).judge(point); got != want {
 			t.Errorf("%d of 100: %s", k, outcomeWords(got, nil))
 		}
@@ -114,7 +114,7 @@ func TestGatesOverClusters(t *testing.T) {
 		}
 	}
 	for _, p := range rules[1:] {
-		if got := (gate{"abstain", 0.02, rates(1, 0)}).judge(p); (got == Undecided) != (p.Name == "wilson_upper" || p.Name == "bootstrap_upper") {
+		if got := (gate{"abstain", 0.02, rates(1, 0)}).judge(p); (got == undecided) != (p.Name == "wilson_upper" || p.Name == "bootstrap_upper") {
 			t.Errorf("one image, %s: %s", p.Name, outcomeWords(got, nil))
 		}
 	}
@@ -126,13 +126,13 @@ func TestChoose(t *testing.T) {
 		list []candidate
 		want string
 	}{
-		"the best tau":                       {[]candidate{{"a", v(.5), Passed, nil, 1, 0}, {"b", v(.55), Passed, nil, .99, 0}}, "b"},
-		"within .02 more verdicts":           {[]candidate{{"a", v(.535), Passed, nil, 1, 0}, {"b", v(.55), Passed, nil, .99, 0}}, "a"},
-		"exactly .02 counts, beyond doesn't": {[]candidate{{"a", v(.52), Passed, nil, 1, 0}, {"b", v(.54), Passed, nil, .99, 0}, {"c", v(.5199), Passed, nil, 1, 0}}, "a"},
-		"then fewer alarms":                  {[]candidate{{"a", v(.54), Passed, nil, 1, .01}, {"b", v(.55), Passed, nil, 1, .04}}, "a"},
-		"then tau":                           {[]candidate{{"a", v(.54), Passed, nil, 1, .01}, {"b", v(.55), Passed, nil, 1, .01}}, "b"},
-		"one that fails is not chosen":       {[]candidate{{"a", v(.3), Undecided, nil, 1, 2}, {"b", v(.55), Failed, nil, 1, 0}}, "a"},
-		"nobody":                             {[]candidate{{"b", v(.55), Failed, nil, 1, 0}, {"c", nil, Passed, nil, 1, 0}}, ""},
+		"the best tau":                       {[]candidate{{"a", v(.5), passed, nil, 1, 0}, {"b", v(.55), passed, nil, .99, 0}}, "b"},
+		"within .02 more verdicts":           {[]candidate{{"a", v(.535), passed, nil, 1, 0}, {"b", v(.55), passed, nil, .99, 0}}, "a"},
+		"exactly .02 counts, beyond doesn't": {[]candidate{{"a", v(.52), passed, nil, 1, 0}, {"b", v(.54), passed, nil, .99, 0}, {"c", v(.5199), passed, nil, 1, 0}}, "a"},
+		"then fewer alarms":                  {[]candidate{{"a", v(.54), passed, nil, 1, .01}, {"b", v(.55), passed, nil, 1, .04}}, "a"},
+		"then tau":                           {[]candidate{{"a", v(.54), passed, nil, 1, .01}, {"b", v(.55), passed, nil, 1, .01}}, "b"},
+		"one that fails is not chosen":       {[]candidate{{"a", v(.3), undecided, nil, 1, 2}, {"b", v(.55), failed, nil, 1, 0}}, "a"},
+		"nobody":                             {[]candidate{{"b", v(.55), failed, nil, 1, 0}, {"c", nil, passed, nil, 1, 0}}, ""},
 	} {
 		got := ""
 		if best := choose(c.list); best != nil {

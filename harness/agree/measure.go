@@ -252,7 +252,7 @@ func upTo(n int) []int {
 }
 
 // kappas are Cohen's, of two sides' grades.
-func (v *view) kappa(a Axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
+func (v *view) kappa(a axis, first, second []stats.Rating, w stats.Weights) *results.Estimate {
 	p := pairOf(first, second)
 	k := a.Grades()
 	if k == 0 {
@@ -282,11 +282,11 @@ func (v *view) kappa(a Axis, first, second []stats.Rating, w stats.Weights) *res
 }
 
 // macroAxes are those whose mean tau ranks judges.
-func (v *view) macroAxes() []Axis {
-	out := slices.DeleteFunc(slices.Clone(v.d.Axes), func(a Axis) bool { return a.Score == "" })
+func (v *view) macroAxes() []axis {
+	out := slices.DeleteFunc(slices.Clone(v.d.Axes), func(a axis) bool { return a.Score == "" })
 	for _, a := range slices.Clone(out) {
 		if a.Derived != nil {
-			out = slices.DeleteFunc(out, func(o Axis) bool { return slices.Contains(a.Derived.Within, o.Name) })
+			out = slices.DeleteFunc(out, func(o axis) bool { return slices.Contains(a.Derived.Within, o.Name) })
 		}
 	}
 	return out
@@ -362,7 +362,7 @@ func (v *view) ceiling(axis string) []tau {
 
 // equivalence is whether a judge's mean lies within a margin of the people's, as
 // scores of 0..100, over some answers.
-func (v *view) equivalence(a Axis, judge string, margin float64) (e stats.Equivalence, answers int) {
+func (v *view) equivalence(a axis, judge string, margin float64) (e stats.Equivalence, answers int) {
 	r, judged := v.human(a.Name), v.judged(a.Name, judge)
 	sums, of := make([]float64, len(v.clusters)), make([]float64, len(v.clusters))
 	for i, cluster := range v.clusters {
@@ -387,11 +387,11 @@ func (v *view) equivalence(a Axis, judge string, margin float64) (e stats.Equiva
 // on each, and which answers of each cluster they are.
 func (v *view) people(axes []string) (scores [][]float64, items [][]int) {
 	scores = make([][]float64, len(axes))
-	of := make([]Axis, len(axes))
+	of := make([]axis, len(axes))
 	rows := make([]stats.Ratings, len(axes))
 	for k, name := range axes {
 		rows[k] = v.human(name)
-		for _, a := range append(slices.Clone(v.d.Protocol.Axes), Peoples(v.d.Protocol)...) {
+		for _, a := range append(slices.Clone(v.d.Protocol.Axes), peoples(v.d.Protocol)...) {
 			if a.Name == name {
 				of[k] = a
 			}

@@ -58,7 +58,7 @@ func TestPairIntervals(t *testing.T) {
 	}
 	// A label is the mean over those who rated the answer.
 	for _, u := range d.Units {
-		i := slices.IndexFunc(d.Units, func(o RatedUnit) bool { return o == u })
+		i := slices.IndexFunc(d.Units, func(o ratedUnit) bool { return o == u })
 		l := labelsOf(d, &results.Draw{Cases: []results.Drawn{{Case: "c", Key: u.Key}}})
 		at := slices.IndexFunc(l, func(x results.Label) bool { return x.Axis == axisCF })
 		want, n := 0.0, 0
@@ -81,15 +81,15 @@ func (b *bench) gathered(files ...File) *Data {
 	b.t.Helper()
 	man, _, err := b.st.Manifest(b.t.Context())
 	b.must(err)
-	all, err := Protocols(man)
+	all, err := protocols(man)
 	b.must(err)
 	var list []judge.Rating
 	for _, f := range files {
-		more, err := judge.ReadRatings(f.Path, f.Content, Readable(all))
+		more, err := judge.ReadRatings(f.Path, f.Content, readable(all))
 		b.must(err)
 		list = append(list, more...)
 	}
-	d, err := Gather(b.t.Context(), b.st, man, all[0], list)
+	d, err := gather(b.t.Context(), b.st, man, all[0], list)
 	b.must(err)
 	return d
 }

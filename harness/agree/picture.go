@@ -15,9 +15,9 @@ import (
 	"assay/results/store"
 )
 
-// Pictures makes the pictures of a study's cases again, from the data set, and shows
+// pictures makes the pictures of a study's cases again, from the data set, and shows
 // those whose trial still has the digest that is stored.
-type Pictures struct {
+type pictures struct {
 	bench  *experiment.Bench
 	st     *store.Store
 	trials map[string][2]planned // by case: as sent, and at baseline
@@ -31,7 +31,7 @@ type planned struct {
 // Illustrate finds the pictures of the cases with the bench.yaml that made the store, and
 // makes each once, to know that it can. unchanged: raters may see the pictures of the
 // baseline beside them.
-func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unchanged bool, assemble experiment.Assembler) (*Pictures, error) {
+func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unchanged bool, assemble experiment.Assembler) (*pictures, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 			byKey[t.Key] = t
 		}
 	}
-	pics := &Pictures{bench: b, st: st, trials: map[string][2]planned{}}
+	pics := &pictures{bench: b, st: st, trials: map[string][2]planned{}}
 	keys := map[string]results.Key{}
 	for _, d := range append(s.draw.Cases[:len(s.draw.Cases):len(s.draw.Cases)], s.draw.Calibration...) {
 		keys[d.Case] = d.Key
@@ -102,7 +102,7 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 }
 
 // files are the pictures of a trial as they are sent.
-func (p *Pictures) files(ctx context.Context, t planned) ([][]byte, error) {
+func (p *pictures) files(ctx context.Context, t planned) ([][]byte, error) {
 	if t.stored == "" {
 		return nil, errors.New("bench.yaml does not plan this answer any more")
 	}
@@ -125,7 +125,7 @@ func (p *Pictures) files(ctx context.Context, t planned) ([][]byte, error) {
 }
 
 // Picture implements rating.Pictures.
-func (p *Pictures) Picture(ctx context.Context, name string, n int, unchanged bool) (image.Image, error) {
+func (p *pictures) Picture(ctx context.Context, name string, n int, unchanged bool) (image.Image, error) {
 	t := p.trials[name][0]
 	if unchanged {
 		t = p.trials[name][1]

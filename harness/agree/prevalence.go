@@ -11,49 +11,49 @@ import (
 
 // Reasons of an estimate that does not exist.
 const (
-	NoJudged      stats.Undefined = stats.NoUnlabelled
-	Uninformative stats.Undefined = "sensitivity + specificity = 1: the judge carries no information"
-	NoSensitivity stats.Undefined = "no labelled case is positive"
-	NoSpecificity stats.Undefined = "no labelled case is negative"
+	noJudged      stats.Undefined = stats.NoUnlabelled
+	uninformative stats.Undefined = "sensitivity + specificity = 1: the judge carries no information"
+	noSensitivity stats.Undefined = "no labelled case is positive"
+	noSpecificity stats.Undefined = "no labelled case is negative"
 )
 
-// PrevalenceEstimate is the share of positive cases, from a judge who errs (Rogan and Gladen
+// prevalenceEstimate is the share of positive cases, from a judge who errs (Rogan and Gladen
 // 1978); fields are nil where they do not exist.
-type PrevalenceEstimate struct {
+type prevalenceEstimate struct {
 	Unclipped *float64
 	Value     *float64 // in [0, 1]
 	Low, High *float64 // 95 %, by the profile likelihood
 	Why       stats.Undefined
 }
 
-// RoganGladen corrects the share p that a judge calls positive for his sensitivity se
+// roganGladen corrects the share p that a judge calls positive for his sensitivity se
 // and specificity sp.
-func RoganGladen(p, se, sp float64) (unclipped float64, why stats.Undefined) {
+func roganGladen(p, se, sp float64) (unclipped float64, why stats.Undefined) {
 	if math.Abs(se+sp-1) < 1e-12 {
-		return 0, Uninformative
+		return 0, uninformative
 	}
 	return (p + sp - 1) / (se + sp - 1), ""
 }
 
-// PrevalenceCounts are what a judge said of binary cases: how many of Judged, which have no
+// prevalenceCounts are what a judge said of binary cases: how many of Judged, which have no
 // label, he called positive; and of those labelled positive and negative, how many
 // he called so.
-type PrevalenceCounts struct {
+type prevalenceCounts struct {
 	Judged, Positive int
 	Yes, TrueYes     int
 	No, TrueNo       int
 }
 
-// JudgedCase is a binary case that a judge has seen.
-type JudgedCase struct {
+// judgedCase is a binary case that a judge has seen.
+type judgedCase struct {
 	Called  bool  // positive, by the judge
 	Label   *bool // by people; nil: it has none
 	Cluster int   // of cases that are not independent of each other, from 0
 }
 
-// EstimatePrevalence is Rogan's and Gladen's estimate with an interval over clusters.
-func EstimatePrevalence(cases []JudgedCase) PrevalenceEstimate {
-	var c PrevalenceCounts
+// estimatePrevalence is Rogan's and Gladen's estimate with an interval over clusters.
+func estimatePrevalence(cases []judgedCase) prevalenceEstimate {
+	var c prevalenceCounts
 	labelled := map[int]bool{}
 	count := func(all, called *int, is bool) {
 		*all++
@@ -79,11 +79,11 @@ func EstimatePrevalence(cases []JudgedCase) PrevalenceEstimate {
 
 // inflation is how much larger the variance of the estimate is over clusters than if every
 // case was one of its own; at least 1.
-func (c PrevalenceCounts) inflation(cases []JudgedCase) float64 {
+func (c prevalenceCounts) inflation(cases []judgedCase) float64 {
 	share := func(k, n int) float64 { return float64(k) / float64(max(n, 1)) }
 	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
 	pi := 0.0
-	if raw, why := RoganGladen(p, se, sp); why == "" {
+	if raw, why := roganGladen(p, se, sp); why == "" {
 		pi = min(1, max(0, raw))
 	}
 	is := func(x bool) float64 { return map[bool]float64{true: 1}[x] }
@@ -121,21 +121,21 @@ func (c PrevalenceCounts) inflation(cases []JudgedCase) float64 {
 }
 
 // estimate is Rogan's and Gladen's.
-func (c PrevalenceCounts) estimate(inflation float64, labelled int) PrevalenceEstimate {
+func (c prevalenceCounts) estimate(inflation float64, labelled int) prevalenceEstimate {
 	switch {
 	case c.Judged == 0:
-		return PrevalenceEstimate{Why: NoJudged}
+		return prevalenceEstimate{Why: noJudged}
 	case c.Yes == 0:
-		return PrevalenceEstimate{Why: NoSensitivity}
+		return prevalenceEstimate{Why: noSensitivity}
 	case c.No == 0:
-		return PrevalenceEstimate{Why: NoSpecificity}
+		return prevalenceEstimate{Why: noSpecificity}
 	}
 	share := func(k, n int) float64 { return float64(k) / float64(n) }
 	p, se, sp := share(c.Positive, c.Judged), share(c.TrueYes, c.Yes), share(c.TrueNo, c.No)
-	var out PrevalenceEstimate
-	raw, why := RoganGladen(p, se, sp)
+	var out prevalenceEstimate
+	raw, why := roganGladen(p, se, sp)
 	if why != "" {
-		return PrevalenceEstimate{Why: why}
+		return prevalenceEstimate{Why: why}
 	}
 	clipped := min(1, max(0, raw))
 	out.Unclipped, out.Value = &raw, &clipped
@@ -149,7 +149,7 @@ func (c PrevalenceCounts) estimate(inflation float64, labelled int) PrevalenceEs
 // labelled clusters - 2 degrees of freedom, two shares being known from the labels alone,
 // times what clusters inflate the variance by (Rao and Scott 1981). A judge
 // who tells nothing leaves nearly all of [0, 1]. value lies between the ends.
-func (c PrevalenceCounts) interval(value, inflation float64, labelled int) (low, high float64) {
+func (c prevalenceCounts) interval(value, inflation float64, labelled int) (low, high float64) {
 	const steps = 200
 	at := func(i int) float64 { return float64(i) / steps }
 	t := stats.StudentQuantile(0.975, float64(max(1, labelled-2)))
@@ -188,7 +188,7 @@ func (c PrevalenceCounts) interval(value, inflation float64, labelled int) (low,
 // likelihood is the logarithm of the greatest likelihood of the counts at a prevalence
 // pi: over sensitivity a and one less specificity b, with pi a + (1-pi) b of the cases
 // called positive.
-func (c PrevalenceCounts) likelihood(pi float64) float64 {
+func (c prevalenceCounts) likelihood(pi float64) float64 {
 	falseYes := c.No - c.TrueNo
 	low, high := -1.0, 1.0 // Lagrange's multiplier
 	shares := func(m float64) (p, a, b float64) {

@@ -11,7 +11,7 @@ import (
 )
 
 // alone is the estimate where every case is a cluster of its own.
-func (c PrevalenceCounts) alone() PrevalenceEstimate { return c.estimate(1, c.Yes+c.No) }
+func (c prevalenceCounts) alone() prevalenceEstimate { return c.estimate(1, c.Yes+c.No) }
 
 func TestGoldenRoganGladen(t *testing.T) {
 	var file struct {
@@ -34,14 +34,14 @@ func TestGoldenRoganGladen(t *testing.T) {
 		t.Fatalf("%d cases, %v", len(file.Cases), err)
 	}
 	for _, c := range file.Cases {
-		var got PrevalenceEstimate
+		var got prevalenceEstimate
 		switch k := c.Counts; {
 		case k != nil:
-			got = PrevalenceCounts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.alone()
+			got = prevalenceCounts{k.N, k.Positive, k.Yes, k.TP, k.No, k.TN}.alone()
 		case c.P == nil || c.SE == nil || c.SP == nil:
 			continue // what is not known has no number to hand over
 		default:
-			v, why := RoganGladen(*c.P, *c.SE, *c.SP)
+			v, why := roganGladen(*c.P, *c.SE, *c.SP)
 			got.Why = why
 			if why == "" {
 				clipped := min(1, max(0, v))
@@ -69,7 +69,7 @@ func said(v *float64) string {
 // TestInterval: at an end inside of (0, 1) the likelihood ratio is the limit, and a step
 // beyond it is more. The likelihood is looked for over a grid here, finer around what was found.
 func TestInterval(t *testing.T) {
-	ratio := func(c PrevalenceCounts, pi float64) float64 {
+	ratio := func(c prevalenceCounts, pi float64) float64 {
 		l := func(k, n int, x float64) float64 {
 			return float64(k)*math.Log(x) + float64(n-k)*math.Log(1-x)
 		}
@@ -95,7 +95,7 @@ func TestInterval(t *testing.T) {
 		}
 		return 2 * (free(c.Positive, c.Judged) + free(c.TrueYes, c.Yes) + free(c.No-c.TrueNo, c.No) - best)
 	}
-	for _, c := range []PrevalenceCounts{
+	for _, c := range []prevalenceCounts{
 		{Judged: 500, Positive: 150, Yes: 40, TrueYes: 36, No: 60, TrueNo: 54},
 		{Judged: 90, Positive: 40, Yes: 12, TrueYes: 11, No: 18, TrueNo: 17},
 		{Judged: 90, Positive: 40, Yes: 12, TrueYes: 12, No: 18, TrueNo: 18},
@@ -130,7 +130,7 @@ func TestInterval(t *testing.T) {
 		}
 	}
 	// A judge whose shares contradict each other: nobody is positive, and it says so in an interval.
-	e := PrevalenceCounts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.alone()
+	e := prevalenceCounts{Judged: 500, Positive: 0, Yes: 20, TrueYes: 18, No: 30, TrueNo: 15}.alone()
 	if *e.Value != 0 || *e.Low != 0 || *e.High <= 0 || *e.High > 0.05 {
 		t.Errorf("%v [%v, %v], want 0 and an interval from 0", *e.Value, *e.Low, *e.High)
 	}
@@ -190,7 +190,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // counts draws cases and what a judge says of them.
-func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c PrevalenceCounts) {
+func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c prevalenceCounts) {
 	for i := range all {
 		yes := rng.Binomial(1, positive)
 		says := rng.Binomial(1, []float64{1 - sp, se}[yes])
@@ -213,9 +213,9 @@ func counts(rng *stats.SplitMix64, positive, se, sp float64, labels, all int) (c
 // they do once; each a cluster of its own, they are the counts.
 func TestOfClusters(t *testing.T) {
 	yes, no := true, false
-	var once []JudgedCase
+	var once []judgedCase
 	for i := range 60 {
-		c := JudgedCase{Called: i%3 == 0, Cluster: i}
+		c := judgedCase{Called: i%3 == 0, Cluster: i}
 		switch {
 		case i < 12:
 			c.Label, c.Called = &yes, i%4 != 0
@@ -224,13 +224,13 @@ func TestOfClusters(t *testing.T) {
 		}
 		once = append(once, c)
 	}
-	var tens []JudgedCase
+	var tens []judgedCase
 	for _, c := range once {
 		for range 10 {
 			tens = append(tens, c)
 		}
 	}
-	a, b, counts := EstimatePrevalence(once), EstimatePrevalence(tens), PrevalenceCounts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.alone()
+	a, b, counts := estimatePrevalence(once), estimatePrevalence(tens), prevalenceCounts{Judged: 30, Positive: 10, Yes: 12, TrueYes: 9, No: 18, TrueNo: 15}.alone()
 	if *a.Low != *counts.Low || *a.High != *counts.High || *a.Value != *counts.Value {
 		t.Errorf("each a cluster: %v [%v, %v], want %v [%v, %v]", *a.Value, *a.Low, *a.High, *counts.Value, *counts.Low, *counts.High)
 	}

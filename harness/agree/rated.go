@@ -24,8 +24,8 @@ import (
 	"assay/results/store"
 )
 
-// Axis is what answers are rated on.
-type Axis struct {
+// axis is what answers are rated on.
+type axis struct {
 	judge.Axis
 	Score  string // name of the score that judges give; "": only people rate it
 	Rubric string // "": it is of none
@@ -34,13 +34,13 @@ type Axis struct {
 }
 
 // Raw is a judge's score on the axis' own scale.
-func (a Axis) Raw(x float64) float64 { return a.Low + x*(a.High-a.Low) }
+func (a axis) Raw(x float64) float64 { return a.Low + x*(a.High-a.Low) }
 
 // Unit is a rating as a score of 0..1.
-func (a Axis) Unit(raw float64) float64 { return (raw - a.Low) / (a.High - a.Low) }
+func (a axis) Unit(raw float64) float64 { return (raw - a.Low) / (a.High - a.Low) }
 
 // Grades is how many the scale has; 0: any number.
-func (a Axis) Grades() int {
+func (a axis) Grades() int {
 	if !a.Whole {
 		return 0
 	}
@@ -50,11 +50,11 @@ func (a Axis) Grades() int {
 // Protocol is a study with its axes.
 type Protocol struct {
 	study.Study
-	Axes []Axis
+	Axes []axis
 }
 
-// Protocols are the studies of a store that people can rate answers of.
-func Protocols(man results.Manifest) ([]Protocol, error) {
+// protocols are the studies of a store that people can rate answers of.
+func protocols(man results.Manifest) ([]Protocol, error) {
 	var out []Protocol
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		st, err := experiment.New(name, nil, study.Choice{})
@@ -73,11 +73,11 @@ func Protocols(man results.Manifest) ([]Protocol, error) {
 			if i < 0 {
 				continue
 			}
-			p.Axes = append(p.Axes, Axis{judge.Axis{Name: r.Name, Low: r.Number.Low, High: r.Number.High, Whole: r.Number.Whole, Field: fieldOf(st.Rating, r.Name)}, st.Scores.Names[i].Name, r.Name, nil})
+			p.Axes = append(p.Axes, axis{judge.Axis{Name: r.Name, Low: r.Number.Low, High: r.Number.High, Whole: r.Number.Whole, Field: fieldOf(st.Rating, r.Name)}, st.Scores.Names[i].Name, r.Name, nil})
 		}
 		for i := range st.Rating.Derived {
 			x := &st.Rating.Derived[i]
-			p.Axes = append(p.Axes, Axis{x.Axis, x.Name, "", x})
+			p.Axes = append(p.Axes, axis{x.Axis, x.Name, "", x})
 		}
 		if len(p.Axes) > 0 {
 			out = append(out, p)
@@ -96,8 +96,8 @@ func fieldOf(r study.Rating, axis string) string {
 	return ""
 }
 
-// Readable are the axes that a file of ratings may have.
-func Readable(all []Protocol) []judge.Axis {
+// readable are the axes that a file of ratings may have.
+func readable(all []Protocol) []judge.Axis {
 	var out []judge.Axis
 	for _, p := range all {
 		for _, a := range p.Axes {
@@ -105,15 +105,15 @@ func Readable(all []Protocol) []judge.Axis {
 				out = append(out, a.Axis)
 			}
 		}
-		for _, a := range Peoples(p) {
+		for _, a := range peoples(p) {
 			out = append(out, a.Axis)
 		}
 	}
 	return out
 }
 
-// RatedUnit is a rated answer.
-type RatedUnit struct {
+// ratedUnit is a rated answer.
+type ratedUnit struct {
 	Name    string      // hex digits
 	Key     results.Key // zero: the store lacks it
 	Item    string
@@ -126,15 +126,15 @@ type RatedUnit struct {
 type Data struct {
 	Protocol
 	Seed     uint64
-	Units    []RatedUnit
+	Units    []ratedUnit
 	Raters   []string
-	Axes     []Axis                               // that somebody rated
+	Axes     []axis                               // that somebody rated
 	Human    map[string]stats.Ratings             // by axis; a row for each rater
 	Judges   map[string][]string                  // by axis
 	Judged   map[string]map[string][]stats.Rating // by axis and judge, on the axis' scale
-	Again    map[string]map[string][]Repeat       // by axis and rater
-	Verdicts map[string]map[string]Tallies        // by judge and rubric, of all answers
-	Answers  []Answer                             // all of the study, for what was drawn
+	Again    map[string]map[string][]repeat       // by axis and rater
+	Verdicts map[string]map[string]tallies        // by judge and rubric, of all answers
+	Answers  []answer                             // all of the study, for what was drawn
 	Unknown  []string                             // ratings of no answer of the store
 	Twice    []string                             // texts that a rater rated more than once
 
@@ -142,8 +142,8 @@ type Data struct {
 	clusters map[string]string // by item (score.Clusters)
 }
 
-// Repeat is an answer that a rater rated twice.
-type Repeat struct {
+// repeat is an answer that a rater rated twice.
+type repeat struct {
 	First, Second float64
 	Cluster       string
 }
@@ -157,18 +157,18 @@ func (d *Data) Cluster(item string) string {
 	return "item " + item
 }
 
-// Answer is an answer with what judges gave it, as scores of 0..1.
-type Answer struct {
+// answer is an answer with what judges gave it, as scores of 0..1.
+type answer struct {
 	Key   results.Key
 	Item  results.Item
 	Asked bool                          // judges are asked about it
 	Judge map[string]map[string]float64 // by axis and judge
 }
 
-// Read reads a study's answers with what judges gave them.
-func Read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol) (*Data, error) {
+// read reads a study's answers with what judges gave them.
+func read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol) (*Data, error) {
 	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
-		Again: map[string]map[string][]Repeat{}, Verdicts: map[string]map[string]Tallies{}}
+		Again: map[string]map[string][]repeat{}, Verdicts: map[string]map[string]tallies{}}
 	var err error
 	if d.clusters, err = score.Clusters(ctx, st, p.Name); err != nil {
 		return nil, err
@@ -186,9 +186,9 @@ func Read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol
 	return d, d.walk(ctx, st, man, asked)
 }
 
-// Gather joins ratings with a study.
-func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []judge.Rating) (*Data, error) {
-	d, err := Read(ctx, st, man, p)
+// gather joins ratings with a study.
+func gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []judge.Rating) (*Data, error) {
+	d, err := read(ctx, st, man, p)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 	if err != nil {
 		return nil, err
 	}
-	mine := append(slices.Clone(p.Axes), Peoples(p)...)
+	mine := append(slices.Clone(p.Axes), peoples(p)...)
 	type rated struct {
 		judge.Rating
 		unit string
@@ -204,7 +204,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 	var rows []rated
 	seen := map[string]bool{}
 	for _, r := range given {
-		if !slices.ContainsFunc(mine, func(a Axis) bool { return a.Name == r.Axis }) {
+		if !slices.ContainsFunc(mine, func(a axis) bool { return a.Name == r.Axis }) {
 			continue // of another study
 		}
 		u, known := find(r)
@@ -224,7 +224,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 		rows = append(rows, rated{r, u.Name})
 	}
 	slices.Sort(d.Raters)
-	slices.SortFunc(d.Units, func(a, b RatedUnit) int {
+	slices.SortFunc(d.Units, func(a, b ratedUnit) int {
 		return cmp.Or(strings.Compare(a.Item, b.Item), strings.Compare(a.Stratum, b.Stratum), strings.Compare(a.Name, b.Name))
 	})
 	at := map[string]int{}
@@ -237,7 +237,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 			m[i] = make([]stats.Rating, len(d.Units))
 		}
 		d.Human[a.Name] = m
-		d.Again[a.Name] = map[string][]Repeat{}
+		d.Again[a.Name] = map[string][]repeat{}
 	}
 	repeats := []rated{}
 	type place struct {
@@ -260,7 +260,7 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 	}
 	for _, r := range repeats {
 		if before := first[place{r.Axis, r.Rater, r.unit}]; before.Score != nil && r.Score != nil {
-			d.Again[r.Axis][r.Rater] = append(d.Again[r.Axis][r.Rater], Repeat{*before.Score, *r.Score, d.Units[at[r.unit]].Cluster})
+			d.Again[r.Axis][r.Rater] = append(d.Again[r.Axis][r.Rater], repeat{*before.Score, *r.Score, d.Units[at[r.unit]].Cluster})
 		}
 	}
 	d.derive()
@@ -275,12 +275,12 @@ func Gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 	return d, nil
 }
 
-// Peoples are the axes that people alone rate.
-func Peoples(p Protocol) []Axis {
-	var out []Axis
+// peoples are the axes that people alone rate.
+func peoples(p Protocol) []axis {
+	var out []axis
 	for _, a := range p.Rating.People {
 		a.Field = fieldOf(p.Rating, a.Name)
-		out = append(out, Axis{Axis: a})
+		out = append(out, axis{Axis: a})
 	}
 	return out
 }
@@ -312,7 +312,7 @@ func (d *Data) derive() {
 
 // judgeUnits puts what judges gave beside what people did.
 func (d *Data) judgeUnits() {
-	byKey := map[results.Key]Answer{}
+	byKey := map[results.Key]answer{}
 	for _, a := range d.Answers {
 		byKey[a.Key] = a
 	}
@@ -334,7 +334,7 @@ func (d *Data) judgeUnits() {
 func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, asked map[string][]string) error {
 	layout := d.Scores.Layout(asked)
 	type column struct {
-		axis  Axis
+		axis  axis
 		judge string
 		place int
 	}
@@ -345,9 +345,9 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 			if a.Rubric != "" {
 				verdicts = append(verdicts, column{a, j, layout.Place(score.VerdictName(a.Rubric), j)})
 				if d.Verdicts[j] == nil {
-					d.Verdicts[j] = map[string]Tallies{}
+					d.Verdicts[j] = map[string]tallies{}
 				}
-				d.Verdicts[j][a.Name] = Tallies{}
+				d.Verdicts[j][a.Name] = tallies{}
 			}
 		}
 	}
@@ -377,7 +377,7 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 			if s.Row.Failed {
 				continue
 			}
-			a := Answer{Key: s.Row.Key, Item: items[s.Row.Key.Item], Judge: map[string]map[string]float64{}}
+			a := answer{Key: s.Row.Key, Item: items[s.Row.Key.Item], Judge: map[string]map[string]float64{}}
 			for _, c := range scores {
 				v, ok := s.Number(c.place)
 				if !ok {
@@ -414,7 +414,7 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 
 // finder finds the answer that a rating is of, by the name under which it was drawn,
 // by what judges are shown of it, or by its text; false: the store has none.
-func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (RatedUnit, bool), error) {
+func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (ratedUnit, bool), error) {
 	type named struct {
 		digits string
 		key    results.Key
@@ -452,7 +452,7 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 			}
 		}
 	}
-	return func(r judge.Rating) (RatedUnit, bool) {
+	return func(r judge.Rating) (ratedUnit, bool) {
 		key, ok := results.Key{}, false
 		if r.Case != "" {
 			for _, n := range byDigits[r.Case[:judge.CaseDigits]] {
@@ -470,16 +470,16 @@ func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest
 				name = r.Text.Short()
 			}
 			unknown := "unknown " + name[:judge.CaseDigits]
-			return RatedUnit{Name: name[:judge.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
+			return ratedUnit{Name: name[:judge.CaseDigits], Item: unknown, Cluster: unknown, Stratum: stratumOf(r.Model, r.Condition)}, false
 		}
-		return RatedUnit{Name: NameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
+		return ratedUnit{Name: nameOf(key), Key: key, Item: key.Item, Cluster: d.Cluster(key.Item), Stratum: stratumOf(key.Model, key.Condition)}, true
 	}, nil
 }
 
 func stratumOf(model, condition string) string { return model + "\n" + condition }
 
-// NameOf names an answer of a store.
-func NameOf(k results.Key) string { return results.DigestOf([]byte(k.Name())).Short() }
+// nameOf names an answer of a store.
+func nameOf(k results.Key) string { return results.DigestOf([]byte(k.Name())).Short() }
 
 // RefusedError says why something is not done that was asked for.
 type RefusedError struct{ Why string }

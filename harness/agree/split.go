@@ -11,8 +11,8 @@ import (
 // Parts of a study's rated answers: a judge is chosen by the first, and the second says
 // how good it is.
 const (
-	Dev  = "dev"
-	Test = "test"
+	dev  = "dev"
+	test = "test"
 )
 
 // Split puts rated answers into parts, half of each model and condition into either.
@@ -25,14 +25,14 @@ func (d *Data) Split(old results.Split) (results.Split, bool) {
 	for name, part := range old.Parts {
 		s.Parts[name] = part
 	}
-	rank := func(u RatedUnit) string {
+	rank := func(u ratedUnit) string {
 		return string(results.DigestOf(binary.LittleEndian.AppendUint64(nil, s.Seed), []byte("split"), []byte(u.Name)))
 	}
-	order := make([]*RatedUnit, len(d.Units))
+	order := make([]*ratedUnit, len(d.Units))
 	for i := range d.Units {
 		order[i] = &d.Units[i]
 	}
-	slices.SortFunc(order, func(a, b *RatedUnit) int {
+	slices.SortFunc(order, func(a, b *ratedUnit) int {
 		if c := strings.Compare(a.Stratum, b.Stratum); c != 0 {
 			return c
 		}
@@ -54,10 +54,10 @@ func (d *Data) Split(old results.Split) (results.Split, bool) {
 		if !ok {
 			news = true
 			here, all := count[u.Stratum+"\n"], count[""]
-			part = Dev
+			part = dev
 			// The smaller half of its stratum; of equal ones the smaller half of all.
-			if here[Dev] > here[Test] || here[Dev] == here[Test] && all[Dev] > all[Test] {
-				part = Test
+			if here[dev] > here[test] || here[dev] == here[test] && all[dev] > all[test] {
+				part = test
 			}
 			here[part]++
 			all[part]++

@@ -30,14 +30,14 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 	if !ok {
 		return nil, man, fmt.Errorf("the store holds no run; assay run makes one")
 	}
-	all, err := Protocols(man)
+	all, err := protocols(man)
 	if err != nil {
 		return nil, man, err
 	}
 	var given []judge.Rating
 	var wrong []string
 	for _, f := range files {
-		list, err := judge.ReadRatings(f.Path, f.Content, Readable(all))
+		list, err := judge.ReadRatings(f.Path, f.Content, readable(all))
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
@@ -49,7 +49,7 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 	var out []results.Section
 	news := false
 	for _, p := range all {
-		joined, err := Gather(ctx, st, man, p, given)
+		joined, err := gather(ctx, st, man, p, given)
 		if err != nil {
 			return nil, man, err
 		}
@@ -120,7 +120,7 @@ func (d *data) name(s string) string { return d.Name + "-agree-" + s }
 
 // sections are all tables of one study.
 func (d *data) sections(o Options, means results.Section) []results.Section {
-	whole, choosing, checking := d.view("", o), d.view(Dev, o), d.view(Test, o)
+	whole, choosing, checking := d.view("", o), d.view(dev, o), d.view(test, o)
 	first := d.ordered(whole, choosing, checking)
 	list := []results.Section{first, d.people(whole), d.chance(whole), d.gated(choosing, checking), means}
 	if fit := d.Rating.Fit; fit != nil {
@@ -164,7 +164,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 			number("p_bh", "p (BH)", "the same by Benjamini and Hochberg, who bound the share of false findings"),
 			number("tau_crossed", "Crossed", "the same tau with clusters of items and raters drawn, each anew"),
 			study.CountColumn("degenerate", "Degenerate", "draws of clusters and raters for which it does not exist"),
-			number("tau_dev", "Dev", "of the answers that a judge is chosen by"), number("tau_test", "Test", "of the others")},
+			number("tau_dev", "Dev", "of the answers that a judge is chosen by"), number("tau_test", "test", "of the others")},
 		Notes: []string{"Of a rater whose ratings are all equal nothing is used. macro is the unweighted mean over axes" + d.within() + "."}}
 	heat := []results.Figure{}
 	var ps []*float64
@@ -197,7 +197,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 		main.Rows = append(main.Rows, append([]results.Cell{agreeText(l.judge), agreeText(l.axis), value(l.tau.Estimate), p(ps[i], ns[i], why), p(holm[i], ns[i], why), p(bh[i], ns[i], why)}, l.rest...))
 	}
 	macro := results.Table{Name: d.name("macro"), Title: "Macro tau-b", Columns: []results.Column{study.TextColumn("judge", "Judge"),
-		number("macro", "All", "mean of tau-b over axes"), number("macro_dev", "Dev", "the same, of the answers that a judge is chosen by"), number("macro_test", "Test", "of the others"),
+		number("macro", "All", "mean of tau-b over axes"), number("macro_dev", "Dev", "the same, of the answers that a judge is chosen by"), number("macro_test", "test", "of the others"),
 		number("behind", "Behind the best", "macro tau-b of all answers less that of the judge with the highest, with the same clusters drawn for both")}}
 	best, top := "", -2.0
 	all := map[string]*results.Estimate{}
@@ -256,7 +256,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 }
 
 // heat shows a judge's grades by those of people.
-func (d *data) heat(v *view, a Axis, judge string) (results.Figure, bool) {
+func (d *data) heat(v *view, a axis, judge string) (results.Figure, bool) {
 	k := a.Grades()
 	if k == 0 {
 		return results.Figure{}, false
@@ -406,7 +406,7 @@ func extremes(s results.Series) string {
 }
 
 // repeats is how first and second ratings agree.
-func repeats(a Axis, pairs []Repeat) (share, kappa *results.Estimate) {
+func repeats(a axis, pairs []repeat) (share, kappa *results.Estimate) {
 	n := len(pairs)
 	if n == 0 {
 		none := results.Estimate{Why: "nothing was rated again"}
@@ -438,7 +438,7 @@ func repeats(a Axis, pairs []Repeat) (share, kappa *results.Estimate) {
 }
 
 // shares are how often each grade was given, to the answers that others graded, too.
-func shares(a Axis, row []stats.Rating, others ...[]stats.Rating) string {
+func shares(a axis, row []stats.Rating, others ...[]stats.Rating) string {
 	k := a.Grades()
 	if k == 0 {
 		return "no grades"
@@ -540,8 +540,8 @@ func (d *data) gated(choosing, checking *view) results.Section {
 	rules := policies(choosing.draw())
 	selection := map[string][]candidate{}
 	for _, j := range d.judgeNames() {
-		sum := Tallies{}
-		row := func(axis string, by Tallies) {
+		sum := tallies{}
+		row := func(axis string, by tallies) {
 			const none = "no judgments"
 			shams := "no sham answers"
 			if a := d.Rating.Alarm.Axis; a == "" {
@@ -552,9 +552,9 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			list := by.All()
 			gates := gatesOf(list)
 			others, alarmed := gates[:len(gates)-1], gates[len(gates)-1]
-			usable := func(t Tally) int { return t.N - t.Invalid() - t.Abstained }
-			coverage := rateOf(list, func(t Tally) (int, int) { return usable(t), t.N })
-			validity := rateOf(list, func(t Tally) (int, int) { return usable(t), t.N - t.Abstained })
+			usable := func(t tally) int { return t.N - t.Invalid() - t.Abstained }
+			coverage := rateOf(list, func(t tally) (int, int) { return usable(t), t.N })
+			validity := rateOf(list, func(t tally) (int, int) { return usable(t), t.N - t.Abstained })
 			cells := []results.Cell{agreeText(j), agreeText(axis), value(share(alarmed.rate, shams))}
 			for _, g := range others {
 				cells = append(cells, value(share(g.rate, none)))

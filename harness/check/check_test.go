@@ -73,11 +73,11 @@ func TestInstrumentIsRight(t *testing.T) {
 		if r.Kind == Exact && !r.OK {
 			t.Errorf("%s, %s: found %v, the truth is %v", r.What, r.Score, r.Found, r.Truth)
 		}
-		if r.Kind == Timed && r.Found == nil {
+		if r.Kind == timed && r.Found == nil {
 			t.Errorf("%s: nothing was found", r.Score)
 		}
 	}
-	if count[Exact] < 4*8+5*13+2 || count[Sampled] < 20+30 || count[Timed] != 4 {
+	if count[Exact] < 4*8+5*13+2 || count[Sampled] < 20+30 || count[timed] != 4 {
 		t.Errorf("rows: %v", count)
 	}
 	for _, reader := range []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident"} {
@@ -122,7 +122,7 @@ func asExpected(t *testing.T, rows []Row) {
 	}
 	var is []string
 	for _, r := range rows {
-		if r.Kind != Timed {
+		if r.Kind != timed {
 			is = append(is, fmt.Sprintf("%s, %s, %s: truth %.10g, found %s, interval %s to %s", r.Kind, r.What, r.Score, r.Truth, number(r.Found), number(r.Low), number(r.High)))
 		}
 	}
@@ -151,7 +151,7 @@ func asExpected(t *testing.T, rows []Row) {
 
 // A fault is seen: exact scores that differ, or too many misses.
 func TestOff(t *testing.T) {
-	exact, miss, hit, slow := Row{Kind: Exact, OK: true}, Row{Kind: Sampled}, Row{Kind: Sampled, OK: true}, Row{Kind: Timed}
+	exact, miss, hit, slow := Row{Kind: Exact, OK: true}, Row{Kind: Sampled}, Row{Kind: Sampled, OK: true}, Row{Kind: timed}
 	many := slices.Repeat([]Row{hit}, 20)
 	for _, c := range []struct {
 		name string

@@ -56,7 +56,7 @@ type Kind string
 const (
 	Exact   Kind = "exact"   // nothing is sampled: the score is the ledger's
 	Sampled Kind = "sampled" // the truth is what readers and judges were built to give; one interval in twenty misses it
-	Timed   Kind = "timed"   // the truth is when chunks were due or what the GPU drew: a busy machine is late
+	timed   Kind = "timed"   // the truth is when chunks were due or what the GPU drew: a busy machine is late
 )
 
 // exactly is how far apart two computations of the same percentage may be, in

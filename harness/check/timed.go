@@ -104,7 +104,7 @@ func compare(ctx context.Context, st *store.Store, p phantom.Profile, meter *tim
 		e, _ := meter.Window(w)
 		energies = append(energies, e)
 	}
-	energy := Row{What: "timed", Score: "energy of all trials, J", Truth: float64(drawn) / 1000, Kind: Timed}
+	energy := Row{What: "timed", Score: "energy of all trials, J", Truth: float64(drawn) / 1000, Kind: timed}
 	if sum, ok := timing.Add(energies); ok {
 		v := float64(sum.Gross) / 1000
 		low, high := v-float64(sum.Uncertainty)/1000, v+float64(sum.Uncertainty)/1000
@@ -120,7 +120,7 @@ func (s *span) add(found, due time.Duration) {
 
 func (s *span) row(score string) Row {
 	truth, _ := stats.Median(s.due)
-	r := Row{What: "timed", Score: score, Truth: truth, Kind: Timed}
+	r := Row{What: "timed", Score: score, Truth: truth, Kind: timed}
 	if v, ok := stats.Median(s.found); ok {
 		r.Found = &v
 		r.OK = truth <= v && v <= truth+late.Seconds()

@@ -22,8 +22,8 @@ import (
 	"assay/results/store"
 )
 
-// AgreeCommand is the command agree.
-func AgreeCommand(in Streams) *cli.Command {
+// agreeCommand is the command agree.
+func agreeCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "agree",
@@ -31,19 +31,19 @@ func AgreeCommand(in Streams) *cli.Command {
 		Description: "Ratings are CSV or JSON lines with case, rater, axis and score, or the JSON lines of the cot-eval reader study, a file for each rater.\n" +
 			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; give the flag once for each", TakesFile: true},
 			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "percentile or bca"},
 			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
 		Action: func(c *cli.Context) error {
 			o := agree.Options{Draws: c.Int("draws"), BCa: c.String("interval") == "bca"}
 			if !o.BCa && c.String("interval") != "percentile" {
-				return Usage("agree: --interval: expected percentile or bca, found %q", c.String("interval"))
+				return usage("agree: --interval: expected percentile or bca, found %q", c.String("interval"))
 			}
 			if o.Draws < 100 {
-				return Usage("agree: --draws: expected 100 or more, found %d", o.Draws)
+				return usage("agree: --draws: expected 100 or more, found %d", o.Draws)
 			}
-			path, err := StoreOf(c)
+			path, err := storeOf(c)
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func AgreeCommand(in Streams) *cli.Command {
 			for _, name := range c.StringSlice("ratings") {
 				b, err := os.ReadFile(name)
 				if err != nil {
-					return Usage("agree: --ratings: %w", err)
+					return usage("agree: --ratings: %w", err)
 				}
 				files = append(files, agree.File{Path: name, Content: b})
 			}
@@ -64,7 +64,7 @@ func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.
 	ctx := c.Context
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer st.Close()
 	secs, man, err := agree.Sections(ctx, st, files, o, func(man results.Manifest) error {
@@ -82,12 +82,12 @@ func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.
 	}
 	meta, err := page.Meta(ctx, st, man)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
-	meta.Figures = Figures(c)
+	meta.Figures = figures(c)
 	dir := strings.TrimSuffix(path, filepath.Ext(path)) + "-agree"
 	if err := report.Write(dir, secs, meta); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	return s.Tables(c.Bool("json"), secs, meta, fmt.Sprintf("\nagreement: %s\n", filepath.Join(dir, report.Page)))
 }
@@ -96,13 +96,13 @@ func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.
 func refused(name string, err error) error {
 	var no *agree.RefusedError
 	if errors.As(err, &no) {
-		return Usage("%s: %w", name, err)
+		return usage("%s: %w", name, err)
 	}
-	return Environment(err)
+	return environment(err)
 }
 
-// RateCommand is the command rate.
-func RateCommand(in Streams) *cli.Command {
+// rateCommand is the command rate.
+func rateCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "rate",
@@ -113,7 +113,7 @@ func RateCommand(in Streams) *cli.Command {
 			Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
 				"Ratings of these answers correct the means of judged scores: assay agree.",
 			ArgsUsage: "[STORE.sqlite]",
-			Flags: []cli.Flag{ConfigFlag(),
+			Flags: []cli.Flag{configFlag(),
 				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
 				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
 				&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
@@ -126,7 +126,7 @@ func RateCommand(in Streams) *cli.Command {
 				&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
 			Action: s.rateSample,
 		}, s.rateServe(), s.rateExport()},
-		Action: OnlySubcommands("rate"),
+		Action: onlySubcommands("rate"),
 	}
 }
 
@@ -136,35 +136,35 @@ func (s streams) rateSample(c *cli.Context) error {
 	if c.IsSet("calibration") {
 		w.Calibration = c.Int("calibration")
 		if w.Calibration < 0 {
-			return Usage("rate sample: --calibration: expected 0 or more, found %d", w.Calibration)
+			return usage("rate sample: --calibration: expected 0 or more, found %d", w.Calibration)
 		}
 	}
 	if !slices.Contains(agree.Bys(), w.By) {
-		return Usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
+		return usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
 	}
 	if w.Items < 2 {
-		return Usage("rate sample: --items: expected 2 or more, found %d", w.Items)
+		return usage("rate sample: --items: expected 2 or more, found %d", w.Items)
 	}
 	if w.Cases < 0 || w.Cases == 1 {
-		return Usage("rate sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
+		return usage("rate sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
 	}
-	path, err := StoreOf(c)
+	path, err := storeOf(c)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return Environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
+		return environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
 	}
 	st, err := store.Open(c.Context, path)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer st.Close()
 	var draw results.Draw
 	var asked error
 	var shown bytes.Buffer
 	to := c.String("out")
-	err = WriteFile(to, func(out io.Writer) (err error) {
+	err = writeFile(to, func(out io.Writer) (err error) {
 		draw, asked = agree.Draw(c.Context, st, w, io.MultiWriter(out, &shown))
 		return asked
 	})
@@ -173,17 +173,17 @@ func (s streams) rateSample(c *cli.Context) error {
 	}
 	for _, x := range draw.Strata {
 		if _, err := fmt.Fprintf(s.Out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 	}
 	minutes, err := agree.Minutes(&shown)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	whole := ""
 	if draw.Within > 0 {
 		whole = fmt.Sprintf(" of %d to these items (--cases 0 for all)", int(math.Round(float64(len(draw.Cases))/draw.Within)))
 	}
 	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate%s, one a line\nabout %s of a rater, at %d words a minute and %d seconds a grade\n", to, len(draw.Cases), whole, results.Count(minutes, "minute", "minutes"), agree.WordsAMinute, agree.SecondsAGrade)
-	return Environment(err)
+	return environment(err)
 }

@@ -23,18 +23,18 @@ var everyKey []byte
 //go:embed bench.tmpl
 var benchPage string
 
-// Key is all that is said of one key of a bench.yaml.
-type Key struct {
+// key is all that is said of one key of a bench.yaml.
+type key struct {
 	config.Rule
 	About, Example string
 }
 
 // Name is the key's own.
-func (k Key) Name() string { return k.Path[strings.LastIndex(k.Path, ".")+1:] }
+func (k key) Name() string { return k.Path[strings.LastIndex(k.Path, ".")+1:] }
 
-// Keys are all keys of bench.yaml: the parser's rules, with words and examples. The error
+// keys are all keys of bench.yaml: the parser's rules, with words and examples. The error
 // names every key that has none.
-func Keys() ([]Key, error) {
+func keys() ([]key, error) {
 	var list []config.Rule
 	words, examples := map[string]string{}, map[string]string{}
 	for i, doc := range bytes.Split(everyKey, []byte("\n---\n")) {
@@ -47,20 +47,20 @@ func Keys() ([]Key, error) {
 		t := config.Tree{File: name}
 		said(t.Parse(doc), "", strings.Split(string(doc), "\n"), words, examples)
 	}
-	var out []Key
+	var out []key
 	var lacking []string
 	for _, r := range list {
-		at := slices.IndexFunc(out, func(k Key) bool { return k.Path == r.Path && k.Kind == r.Kind })
+		at := slices.IndexFunc(out, func(k key) bool { return k.Path == r.Path && k.Kind == r.Kind })
 		if at >= 0 { // of another document
 			if r.Type != "" && out[at].Type == "" {
 				out[at].Rule = r
 			}
 			continue
 		}
-		out = append(out, Key{Rule: r})
+		out = append(out, key{Rule: r})
 	}
 	// Mappings of names that bench.yaml chooses are no keys, and a sweep's parameters are its condition's.
-	out = slices.DeleteFunc(out, func(k Key) bool {
+	out = slices.DeleteFunc(out, func(k key) bool {
 		return k.Path == "" || strings.HasSuffix(k.Path, ".*") || strings.Contains(k.Path, "[") || strings.Count(k.Path, ".") == 1 && strings.HasPrefix(k.Path, "studies.")
 	})
 	for i := range out {
@@ -97,9 +97,9 @@ func Keys() ([]Key, error) {
 }
 
 // unshown are the kinds and studies that no example has: their keys are not known.
-func unshown(keys []Key) (lacking []string) {
+func unshown(keys []key) (lacking []string) {
 	has := func(path, kind string) bool {
-		return slices.ContainsFunc(keys, func(k Key) bool { return strings.HasPrefix(k.Path, path+".") && k.Kind == kind })
+		return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.Path, path+".") && k.Kind == kind })
 	}
 	for _, d := range experiment.Known().Studies {
 		if !has("studies."+d.Name, "") {
@@ -190,11 +190,11 @@ type row struct {
 	Key, Type, Default, Example, About string
 }
 
-// Bench is docs/bench.md.
-func Bench() (File, error) {
-	keys, err := Keys()
+// bench is docs/bench.md.
+func bench() (file, error) {
+	keys, err := keys()
 	if err != nil {
-		return File{}, err
+		return file{}, err
 	}
 	page := struct {
 		Parts   []referencePart
@@ -236,11 +236,11 @@ func Bench() (File, error) {
 	}
 	t, err := template.New("bench").Funcs(template.FuncMap{"join": strings.Join, "names": conditionNames}).Parse(benchPage)
 	if err != nil {
-		return File{}, err
+		return file{}, err
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, page)
-	return File{Name: "bench.md", Text: b.Bytes()}, err
+	return file{Name: "bench.md", Text: b.Bytes()}, err
 }
 
 func conditionNames(d study.Definition) string {
@@ -252,7 +252,7 @@ func conditionNames(d study.Definition) string {
 }
 
 // kindsWith says which kinds have a key as it is, where not all do.
-func kindsWith(keys []Key, k Key) string {
+func kindsWith(keys []key, k key) string {
 	if k.Kind == "" {
 		return ""
 	}
@@ -276,7 +276,7 @@ func kindsWith(keys []Key, k Key) string {
 }
 
 // typeOf is the type and range of a key, for people.
-func typeOf(k Key) string {
+func typeOf(k key) string {
 	switch k.Type {
 	case config.Choice:
 		return "`" + strings.Join(k.Values, "`, `") + "`"

@@ -29,17 +29,17 @@ func (s streams) calibrateCommand() *cli.Command {
 			"figure of each GPU on them. telemetry.calibration in bench.yaml names the file that is written. A fit that does not deserve it is refused. A plug shows the whole machine:\n" +
 			"--efficiency is the part of its watts that its power supply passes on, --others what the machine draws without the GPU.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "calibration.json", Usage: "the `FILE` that is written"},
 			&cli.Float64Flag{Name: "efficiency", Value: 1, Usage: "`PART` of the meter's watts that reaches the machine's parts, 0.5 to 1"},
 			&cli.Float64Flag{Name: "others", Usage: "`WATTS` of these that are not the GPU's"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
-				return Usage("calibrate: expected one store, found %d arguments", c.NArg())
+				return usage("calibrate: expected one store, found %d arguments", c.NArg())
 			}
 			f := calibrate.File{Made: time.Now().UTC().Truncate(time.Second), Efficiency: c.Float64("efficiency"), Others: timing.Milliwatts(1000 * c.Float64("others"))}
 			if !(f.Efficiency >= .5 && f.Efficiency <= 1) || !(f.Others >= 0 && f.Others <= 1e7) {
-				return Usage("calibrate: expected an efficiency of 0.5 to 1 and others of 0 to 10000 W, found %g and %g", f.Efficiency, float64(f.Others)/1000)
+				return usage("calibrate: expected an efficiency of 0.5 to 1 and others of 0 to 10000 W, found %g and %g", f.Efficiency, float64(f.Others)/1000)
 			}
 			path := c.Args().First()
 			if path == "" {
@@ -50,14 +50,14 @@ func (s streams) calibrateCommand() *cli.Command {
 				path = cfg.Store
 			}
 			if err := s.calibrate(c, path, &f); err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			b, err := json.MarshalIndent(f, "", "  ")
 			if err == nil {
 				err = os.WriteFile(c.String("out"), append(b, '\n'), 0o644)
 			}
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			if c.Bool("json") {
 				_, err = s.Out.Write(append(b, '\n'))

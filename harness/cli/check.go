@@ -15,7 +15,7 @@ func (s streams) checkCommand() *cli.Command {
 		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.",
-		Flags: []cli.Flag{JSONFlag(),
+		Flags: []cli.Flag{jsonFlag(),
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
 			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
 		},
@@ -24,16 +24,16 @@ func (s streams) checkCommand() *cli.Command {
 }
 
 func (s streams) check(c *cli.Context) error {
-	if err := NoArguments(c); err != nil {
+	if err := noArguments(c); err != nil {
 		return err
 	}
 	n := c.Int("items")
 	if n < 4 || n > 1000 {
-		return Usage("phantom check: --items: expected 4 to 1000, found %d", n)
+		return usage("phantom check: --items: expected 4 to 1000, found %d", n)
 	}
 	rows, err := check.Instrument(c.Context, check.Args{Items: n, Size: 256, Seed: c.Uint64("seed")})
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	off := check.Off(rows)
 	if c.Bool("json") {
@@ -44,10 +44,10 @@ func (s streams) check(c *cli.Context) error {
 			Rows []check.Row `json:"rows"`
 		}{!off, rows})
 	} else {
-		err = PrintCheck(s.Out, rows)
+		err = printCheck(s.Out, rows)
 	}
 	if err == nil && off {
-		err = Failures("the instrument is off: look for \"OFF\" above; do not trust its scores on this machine")
+		err = failures("the instrument is off: look for \"OFF\" above; do not trust its scores on this machine")
 	}
 	return err
 }

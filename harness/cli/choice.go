@@ -12,8 +12,8 @@ import (
 	"assay/results/text"
 )
 
-// GridOf reads "8x8"; "" is no grid.
-func GridOf(text string) (study.Grid, error) {
+// gridOf reads "8x8"; "" is no grid.
+func gridOf(text string) (study.Grid, error) {
 	if text == "" {
 		return study.Grid{}, nil
 	}
@@ -41,8 +41,8 @@ func changing() study.Definition {
 	return all[slices.IndexFunc(all, func(d study.Definition) bool { return slices.ContainsFunc(d.Conditions, draws) })]
 }
 
-// ChoiceOf asks the study for one condition by name, or for all.
-func ChoiceOf(name string) (study.Choice, error) {
+// choiceOf asks the study for one condition by name, or for all.
+func choiceOf(name string) (study.Choice, error) {
 	var c study.Choice
 	var names []string
 	for _, known := range changing().Conditions {
@@ -56,7 +56,7 @@ func ChoiceOf(name string) (study.Choice, error) {
 	if leveled && base == gridFamily {
 		size, _, _ := strings.Cut(level, ":")
 		var err error
-		c.Grid, err = GridOf(size)
+		c.Grid, err = gridOf(size)
 		return c, err
 	}
 	if !slices.Contains(names, base) {
@@ -75,14 +75,14 @@ func ChoiceOf(name string) (study.Choice, error) {
 	return c, nil
 }
 
-// Perturbations are all conditions, and the changes of pixels that they are made of.
-type Perturbations struct {
-	Conditions []PreviewNamed `json:"conditions"`
+// perturbations are all conditions, and the changes of pixels that they are made of.
+type perturbations struct {
+	Conditions []previewNamed `json:"conditions"`
 	Ops        []perturb.Spec `json:"ops"`
 }
 
-// PreviewNamed is a condition as bench.yaml names it.
-type PreviewNamed struct {
+// previewNamed is a condition as bench.yaml names it.
+type previewNamed struct {
 	Study     string   `json:"study"`
 	Condition string   `json:"condition"`
 	Does      string   `json:"does"`
@@ -91,12 +91,12 @@ type PreviewNamed struct {
 	Control   bool     `json:"control"` // conditions: all leaves it out
 }
 
-// Everything lists all studies' conditions and all changes of pixels.
-func Everything() Perturbations {
-	all := Perturbations{Ops: perturb.Ops()}
+// everything lists all studies' conditions and all changes of pixels.
+func everything() perturbations {
+	all := perturbations{Ops: perturb.Ops()}
 	for _, d := range experiment.All() {
 		for _, c := range d.Conditions {
-			n := PreviewNamed{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
+			n := previewNamed{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
 			for _, op := range c.Ops {
 				n.Op = op.Name
 			}

@@ -32,17 +32,17 @@ type streams struct{ Streams }
 
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	_, terminal := Interactive(stdout)
-	out := &Sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
-	stderr = &Sink{W: stderr, Visible: true}
+	_, terminal := interactive(stdout)
+	out := &sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
+	stderr = &sink{W: stderr, Visible: true}
 	s := streams{Streams{In: stdin, Out: out, Err: stderr}}
 	app := newApp(s)
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
-		err = Environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
+		err = environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
 	}
 	var store *results.Trouble
-	var already Told
+	var already told
 	if errors.As(err, &store) && !errors.As(err, &already) && (errors.Is(err, results.FaultDamaged) || errors.Is(err, results.FaultNewer)) {
 		err = s.whatIsLeft(ctx, store.Path, err)
 	}
@@ -52,19 +52,19 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 // exitCode prints an error and says which exit code it means.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	if err == nil {
-		return ExitOK
+		return exitOK
 	}
-	var c *ExitError
+	var c *exitError
 	var bad config.Errors
 	switch {
 	case errors.As(err, &bad):
 		for _, e := range bad {
 			fmt.Fprintln(stderr, e)
 		}
-		return ExitUsage
+		return exitUsage
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "assay:", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
-		return ExitInterrupted
+		return exitInterrupted
 	case errors.As(err, &c):
 		if msg := c.Error(); msg != "" {
 			fmt.Fprintln(stderr, "assay:", msg)
@@ -72,10 +72,10 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return c.Code
 	case isUsage(err):
 		fmt.Fprintln(stderr, "assay:", err)
-		return ExitUsage
+		return exitUsage
 	}
 	fmt.Fprintln(stderr, "assay:", err)
-	return ExitEnvironment
+	return exitEnvironment
 }
 
 // isUsage recognises urfave/cli's own complaints, which have no type.
@@ -90,7 +90,7 @@ func isUsage(err error) bool {
 }
 
 func newApp(s streams) *cli.App {
-	several := FleetCommands{Streams: s.Streams, Version: thisBuild().Version, Revision: thisBuild().Revision}
+	several := fleetCommands{Streams: s.Streams, Version: thisBuild().Version, Revision: thisBuild().Revision}
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
@@ -104,11 +104,11 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), AgreeCommand(s.Streams), RateCommand(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
-			ViewCommand(s.Streams), ExportCommand(s.Streams), ImportCommand(s.Streams, thisBuild().Version, thisBuild().Revision),
-			MergeCommand(s.Streams), SlurmCommand(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), CompareCommand(s.Streams), s.promptsCommand(), PerturbCommand(s.Streams), DatasetCommand(s.Streams, thisBuild().Version, thisBuild().Revision), ContaminationCommand(s.Streams, thisBuild().Version, thisBuild().Revision), StoreCommand(s.Streams), s.initCommand(), ConfigCommand(s.Streams), PhantomCommand(s.Streams), s.completionCommand(), s.versionCommand(),
+			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), agreeCommand(s.Streams), rateCommand(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
+			viewCommand(s.Streams), exportCommand(s.Streams), importCommand(s.Streams, thisBuild().Version, thisBuild().Revision),
+			mergeCommand(s.Streams), slurmCommand(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), compareCommand(s.Streams), s.promptsCommand(), perturbCommand(s.Streams), datasetCommand(s.Streams, thisBuild().Version, thisBuild().Revision), contaminationCommand(s.Streams, thisBuild().Version, thisBuild().Revision), storeCommand(s.Streams), s.initCommand(), configCommand(s.Streams), phantomCommand(s.Streams), s.completionCommand(), s.versionCommand(),
 		},
-		Action: OnlySubcommands("assay"),
+		Action: onlySubcommands("assay"),
 	}
 	for _, cmd := range app.Commands {
 		quiet("assay", cmd)
@@ -121,7 +121,7 @@ func newApp(s streams) *cli.App {
 func quiet(under string, cmd *cli.Command) {
 	typed := under + " " + cmd.Name
 	cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return Usage("%s: %w; see %s --help", cmd.Name, err, typed)
+		return usage("%s: %w; see %s --help", cmd.Name, err, typed)
 	}
 	cmd.HideHelpCommand = true
 	for _, sub := range cmd.Subcommands {

@@ -10,8 +10,8 @@ import (
 	"assay/results"
 )
 
-// PrintColumns says what the columns of an export are.
-func PrintColumns(w io.Writer, cols []results.FileColumn) error {
+// printColumns says what the columns of an export are.
+func printColumns(w io.Writer, cols []results.FileColumn) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

@@ -28,50 +28,50 @@ import (
 
 // Exit codes.
 const (
-	ExitOK          = 0
-	ExitFailures    = 1 // the run finished with failures worth a look
-	ExitUsage       = 2 // usage or config
-	ExitEnvironment = 3 // no server, no disk
-	ExitInterrupted = 130
+	exitOK          = 0
+	exitFailures    = 1 // the run finished with failures worth a look
+	exitUsage       = 2 // usage or config
+	exitEnvironment = 3 // no server, no disk
+	exitInterrupted = 130
 )
 
-// ExitError is an error with an exit code.
-type ExitError struct {
+// exitError is an error with an exit code.
+type exitError struct {
 	Code int
 	Err  error
 }
 
-func (e *ExitError) Error() string { return e.Err.Error() }
-func (e *ExitError) Unwrap() error { return e.Err }
+func (e *exitError) Error() string { return e.Err.Error() }
+func (e *exitError) Unwrap() error { return e.Err }
 
-// Usage is an error of what was asked for.
-func Usage(format string, args ...any) error {
-	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+// usage is an error of what was asked for.
+func usage(format string, args ...any) error {
+	return &exitError{Code: exitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Failures is the end of work that was done, with something worth a look.
-func Failures(format string, args ...any) error {
-	return &ExitError{Code: ExitFailures, Err: fmt.Errorf(format, args...)}
+// failures is the end of work that was done, with something worth a look.
+func failures(format string, args ...any) error {
+	return &exitError{Code: exitFailures, Err: fmt.Errorf(format, args...)}
 }
 
-// Interrupted is the end of work that somebody stopped.
-func Interrupted(format string, args ...any) error {
-	return &ExitError{Code: ExitInterrupted, Err: fmt.Errorf(format, args...)}
+// interrupted is the end of work that somebody stopped.
+func interrupted(format string, args ...any) error {
+	return &exitError{Code: exitInterrupted, Err: fmt.Errorf(format, args...)}
 }
 
-// Environment is an error of what a command works with; nil of nil.
-func Environment(err error) error {
+// environment is an error of what a command works with; nil of nil.
+func environment(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &ExitError{Code: ExitEnvironment, Err: err}
+	return &exitError{Code: exitEnvironment, Err: err}
 }
 
-// Told is an error of a store about which is said what is left of it.
-type Told struct{ Err error }
+// told is an error of a store about which is said what is left of it.
+type told struct{ Err error }
 
-func (t Told) Error() string { return t.Err.Error() }
-func (t Told) Unwrap() error { return t.Err }
+func (t told) Error() string { return t.Err.Error() }
+func (t told) Unwrap() error { return t.Err }
 
 // Streams are where a command reads and writes.
 type Streams struct {
@@ -87,11 +87,11 @@ func (s Streams) JSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Sink is the standard output or error. It remembers that something could not be
+// sink is the standard output or error. It remembers that something could not be
 // written, as on a full disk: who reads less than there was must be told. With Visible it
 // is for people: what steers a terminal is written as its code point, because servers,
 // exporters and files say what they like. Who draws takes Raw.
-type Sink struct {
+type sink struct {
 	W       io.Writer
 	Visible bool
 
@@ -99,7 +99,7 @@ type Sink struct {
 	err error
 }
 
-func (s *Sink) Write(p []byte) (int, error) {
+func (s *sink) Write(p []byte) (int, error) {
 	var n int
 	var err error
 	if s.Visible {
@@ -122,18 +122,18 @@ func (s *Sink) Write(p []byte) (int, error) {
 }
 
 // Raw is where it writes, for who draws.
-func (s *Sink) Raw() io.Writer { return s.W }
+func (s *sink) Raw() io.Writer { return s.W }
 
 // Failed is why something could not be written; nil: all was.
-func (s *Sink) Failed() error {
+func (s *sink) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Interactive says whether w is a terminal, and how many characters wide.
-func Interactive(w io.Writer) (width int, ok bool) {
-	if s, ok := w.(*Sink); ok {
+// interactive says whether w is a terminal, and how many characters wide.
+func interactive(w io.Writer) (width int, ok bool) {
+	if s, ok := w.(*sink); ok {
 		w = s.Raw()
 	}
 	f, isFile := w.(*os.File)
@@ -146,7 +146,7 @@ func Interactive(w io.Writer) (width int, ok bool) {
 
 // Width is how many characters wide a table may be: 120 where there is no terminal.
 func (s Streams) Width() int {
-	if width, ok := Interactive(s.Out); ok {
+	if width, ok := interactive(s.Out); ok {
 		return width
 	}
 	return 120
@@ -164,47 +164,47 @@ func (s Streams) Tables(asJSON bool, sections []results.Section, meta report.Met
 	return err
 }
 
-// ConfigFlag names the experiment.
-func ConfigFlag() cli.Flag {
+// configFlag names the experiment.
+func configFlag() cli.Flag {
 	return &cli.StringFlag{Name: "config", Aliases: []string{"c"}, Value: "bench.yaml", Usage: "the experiment", TakesFile: true}
 }
 
-// JSONFlag is that of every command that prints a table.
-func JSONFlag() cli.Flag {
+// jsonFlag is that of every command that prints a table.
+func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
 }
 
-// FiguresFlag is that of every command that writes a report.
-func FiguresFlag() cli.Flag {
+// figuresFlag is that of every command that writes a report.
+func figuresFlag() cli.Flag {
 	return &cli.StringFlag{Name: "figures", EnvVars: []string{"ASSAY_FIGURES"}, Usage: "write figures as these file `TYPES`, with commas between; svg always is, for report.md shows it", Value: strings.Join(report.FigureTypes(), ","),
 		Action: func(c *cli.Context, _ string) error {
-			for _, t := range Figures(c) {
+			for _, t := range figures(c) {
 				if !slices.Contains(report.FigureTypes(), t) {
-					return Usage("%s: --figures: expected some of %s, found %q%s", c.Command.Name, strings.Join(report.FigureTypes(), ", "), t, text.DidYouMean(t, report.FigureTypes()))
+					return usage("%s: --figures: expected some of %s, found %q%s", c.Command.Name, strings.Join(report.FigureTypes(), ", "), t, text.DidYouMean(t, report.FigureTypes()))
 				}
 			}
 			return nil
 		}}
 }
 
-// Figures are the file types that FiguresFlag asks for; nil: all.
-func Figures(c *cli.Context) []string {
+// Figures are the file types that figuresFlag asks for; nil: all.
+func figures(c *cli.Context) []string {
 	if c.String("figures") == "" {
 		return nil
 	}
 	return strings.FieldsFunc(strings.ToLower(c.String("figures")), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// NoArguments refuses leftovers.
-func NoArguments(c *cli.Context) error {
+// noArguments refuses leftovers.
+func noArguments(c *cli.Context) error {
 	if c.Args().Present() {
-		return Usage("%s: takes no arguments, found %q", c.Command.Name, c.Args().First())
+		return usage("%s: takes no arguments, found %q", c.Command.Name, c.Args().First())
 	}
 	return nil
 }
 
-// OnlySubcommands is the action of a command that has subcommands alone.
-func OnlySubcommands(parent string) cli.ActionFunc {
+// onlySubcommands is the action of a command that has subcommands alone.
+func onlySubcommands(parent string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		name := c.Args().First()
 		cmds := c.App.Commands
@@ -221,28 +221,28 @@ func OnlySubcommands(parent string) cli.ActionFunc {
 		for _, cmd := range cmds {
 			names = append(names, cmd.Name)
 		}
-		return Usage("%s: no command %q%s; see %s --help", parent, name, text.DidYouMean(name, names), parent)
+		return usage("%s: no command %q%s; see %s --help", parent, name, text.DidYouMean(name, names), parent)
 	}
 }
 
-// StoreOf is the store that the argument names, or else bench.yaml.
-func StoreOf(c *cli.Context) (string, error) {
+// storeOf is the store that the argument names, or else bench.yaml.
+func storeOf(c *cli.Context) (string, error) {
 	if c.NArg() > 1 {
-		return "", Usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
+		return "", usage("%s: expected one store, found %d arguments", c.Command.Name, c.NArg())
 	}
 	store := c.Args().First()
 	if c.NArg() == 0 {
 		var err error
-		if store, err = StoreIn(c.String("config")); err != nil {
+		if store, err = storeIn(c.String("config")); err != nil {
 			return "", err
 		}
 	}
-	WarnLeft(c, store)
+	warnLeft(c, store)
 	return store, nil
 }
 
-// StoreIn is the store of an experiment's file.
-func StoreIn(file string) (string, error) {
+// storeIn is the store of an experiment's file.
+func storeIn(file string) (string, error) {
 	cfg, err := config.Read(file, experiment.Known())
 	if err != nil {
 		return "", err
@@ -250,9 +250,9 @@ func StoreIn(file string) (string, error) {
 	return cfg.Store, nil
 }
 
-// WriteFile makes a file of what write writes, for its owner alone: questions and answers
+// writeFile makes a file of what write writes, for its owner alone: questions and answers
 // stand in it. It replaces no store.
-func WriteFile(path string, write func(io.Writer) error) error {
+func writeFile(path string, write func(io.Writer) error) error {
 	if _, _, err := results.Target(path); err != nil {
 		return err
 	}
@@ -268,24 +268,24 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// Load reads the experiment named by --config, its studies and its data sets.
-func Load(c *cli.Context) (*experiment.Bench, error) {
+// load reads the experiment named by --config, its studies and its data sets.
+func load(c *cli.Context) (*experiment.Bench, error) {
 	cfg, err := config.Read(c.String("config"), experiment.Known())
 	if err != nil {
 		return nil, err
 	}
 	if c.Command.Name != "run" { // which ends them
-		WarnLeft(c, cfg.Store)
+		warnLeft(c, cfg.Store)
 	}
 	b, err := Assemble(cfg)
 	if err != nil {
-		return nil, Usage("%w", err)
+		return nil, usage("%w", err)
 	}
 	return b, nil
 }
 
-// WarnLeft says which servers live that a run of a store left when it was killed.
-func WarnLeft(c *cli.Context, store string) {
+// warnLeft says which servers live that a run of a store left when it was killed.
+func warnLeft(c *cli.Context, store string) {
 	for _, left := range servers.Left(store) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s still runs: a run of %s was killed; assay run or assay doctor ends it\n", left, store)
 	}

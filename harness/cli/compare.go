@@ -13,8 +13,8 @@ import (
 	"assay/results/store"
 )
 
-// CompareCommand is the command compare.
-func CompareCommand(in Streams) *cli.Command {
+// compareCommand is the command compare.
+func compareCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "compare",
@@ -24,7 +24,7 @@ func CompareCommand(in Streams) *cli.Command {
 			"0.05. Runs of other data are refused; other prompts, settings and machines are said, and times of other machines left out.\n\n" +
 			"   assay compare --fail-on \"cot.accuracy < -2pt\" before.sqlite after.sqlite",
 		ArgsUsage: "A.sqlite B.sqlite...",
-		Flags: []cli.Flag{JSONFlag(),
+		Flags: []cli.Flag{jsonFlag(),
 			&cli.BoolFlag{Name: "all", Usage: "rows that did not change too"},
 			&cli.BoolFlag{Name: "times", Usage: "compare times and energies although the machines differ"},
 			&cli.StringFlag{Name: "scores", Usage: "only these: `A,B` (docs/scores.md); all that are better one way, else"},
@@ -33,35 +33,35 @@ func CompareCommand(in Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() < 2 {
-				return Usage("compare: expected two stores or more, found %d arguments", c.NArg())
+				return usage("compare: expected two stores or more, found %d arguments", c.NArg())
 			}
 			var limits []compare.Limit
 			for _, text := range c.StringSlice("fail-on") {
 				l, err := compare.ParseLimit(text)
 				if err != nil {
-					return Usage("--fail-on: %w", err)
+					return usage("--fail-on: %w", err)
 				}
 				limits = append(limits, l)
 			}
 			want := compare.Choice{Times: c.Bool("times"), Moved: c.Int("items"), Scores: strings.FieldsFunc(c.String("scores"), func(r rune) bool { return r == ',' || r == ' ' })}
 			first, err := s.runOf(c.Context, c.Args().First())
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			var all []*compare.Comparison
 			var broken []string
 			for _, path := range c.Args().Tail() {
 				other, err := s.runOf(c.Context, path)
 				if err != nil {
-					return Environment(err)
+					return environment(err)
 				}
 				found, err := compare.Runs(c.Context, first, other, want)
 				if err != nil {
-					return Usage("%s and %s cannot be compared: %w", first.Path, path, err)
+					return usage("%s and %s cannot be compared: %w", first.Path, path, err)
 				}
 				past, err := found.Broken(limits)
 				if err != nil {
-					return Usage("--fail-on: %w", err)
+					return usage("--fail-on: %w", err)
 				}
 				broken = append(broken, past...)
 				if !c.Bool("all") && !c.Bool("json") {
@@ -72,10 +72,10 @@ func CompareCommand(in Streams) *cli.Command {
 			if c.Bool("json") {
 				err = s.JSON(all)
 			} else {
-				err = PrintCompared(s.Out, all)
+				err = printCompared(s.Out, all)
 			}
 			if err == nil && len(broken) > 0 {
-				return Failures("past what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))
+				return failures("past what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))
 			}
 			return err
 		},

@@ -39,7 +39,7 @@ func (s streams) completionCommand() *cli.Command {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 			script, ok := scripts[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return Usage("completion: expected one of bash, zsh, fish, found %q", c.Args().First())
+				return usage("completion: expected one of bash, zsh, fish, found %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(s.Out, script)
 			return err

@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// ConfigCommand is the command config.
-func ConfigCommand(in Streams) *cli.Command {
+// configCommand is the command config.
+func configCommand(in Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "what a bench.yaml may say",
@@ -20,16 +20,16 @@ func ConfigCommand(in Streams) *cli.Command {
 				"docs/bench.md has the same to read. What goes beyond one value (names that have to stand somewhere, files that have to be there) assay plan checks.",
 			Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "write it to this `FILE`", TakesFile: true}},
 			Action: func(c *cli.Context) error {
-				if err := NoArguments(c); err != nil {
+				if err := noArguments(c); err != nil {
 					return err
 				}
-				schema, err := Schema()
+				schema, err := schema()
 				if err != nil {
 					return err
 				}
 				if out := c.String("out"); out != "" {
 					if err := os.WriteFile(out, schema, 0o644); err != nil {
-						return Environment(err)
+						return environment(err)
 					}
 					_, err := fmt.Fprintf(in.Out, "%s: written; begin a bench.yaml beside it with # yaml-language-server: $schema=%s\n", out, filepath.Base(out))
 					return err
@@ -38,6 +38,6 @@ func ConfigCommand(in Streams) *cli.Command {
 				return err
 			},
 		}},
-		Action: OnlySubcommands("config"),
+		Action: onlySubcommands("config"),
 	}
 }

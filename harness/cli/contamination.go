@@ -14,15 +14,15 @@ import (
 	"assay/results/report"
 )
 
-// ContaminationCommand is the command contamination; version and revision are assay's.
-func ContaminationCommand(in Streams, version, revision string) *cli.Command {
+// contaminationCommand is the command contamination; version and revision are assay's.
+func contaminationCommand(in Streams, version, revision string) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "contamination",
 		Usage: "ask whether models have seen the texts of a data set before (MELD)",
 		Description: "Models go on with the first half of each text, without a chat template where their server can, and what they write is compared with the second half and with that of another text.\n" +
 			"Every continuation is stored beside the run's store; the same command goes on where it stopped, and asks nothing twice. Exit code 1: some texts have no continuation.",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
 			&cli.StringFlag{Name: "of", Value: curate.Kinds()[0], Usage: "which text of an item: " + strings.Join(curate.Kinds(), ", ") + "; the question of a case is its history"},
@@ -31,7 +31,7 @@ func ContaminationCommand(in Streams, version, revision string) *cli.Command {
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
 			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "look into so many times the length of the second half"}},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			w := curate.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), ContaminationSettings: curate.ContaminationSettings{
@@ -40,12 +40,12 @@ func ContaminationCommand(in Streams, version, revision string) *cli.Command {
 				w.Models = strings.FieldsFunc(c.String("models"), func(r rune) bool { return r == ',' || r == ' ' })
 			}
 			if err := w.Check(); err != nil {
-				return Usage("contamination: %w", err)
+				return usage("contamination: %w", err)
 			}
 			if c.IsSet("limit") && w.Limit < 2 {
-				return Usage("contamination: --limit: expected 2 or more, found %d", w.Limit)
+				return usage("contamination: --limit: expected 2 or more, found %d", w.Limit)
 			}
-			b, err := Load(c)
+			b, err := load(c)
 			if err != nil {
 				return err
 			}
@@ -54,20 +54,20 @@ func ContaminationCommand(in Streams, version, revision string) *cli.Command {
 			var refused *curate.RefusedError
 			switch {
 			case errors.As(lost, &refused):
-				return Usage("contamination: %w", lost)
+				return usage("contamination: %w", lost)
 			case r == nil && c.Context.Err() != nil:
-				return Interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", curate.StoreOf(b.Config.Store))
+				return interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", curate.StoreOf(b.Config.Store))
 			case r == nil:
-				return Environment(lost)
+				return environment(lost)
 			}
 			r.Run.Version, r.Run.Revision = version, revision
 			if err := s.contamination(c, b.Config.Store, r, w); err != nil {
 				return err
 			}
 			if err := r.Unanswered(); lost == nil && err != nil {
-				return Failures("%w", err)
+				return failures("%w", err)
 			}
-			return Environment(lost)
+			return environment(lost)
 		},
 	}
 }
@@ -75,13 +75,13 @@ func ContaminationCommand(in Streams, version, revision string) *cli.Command {
 // contamination writes the report and prints it.
 func (s streams) contamination(c *cli.Context, store string, r *curate.Report, w curate.Wanted) error {
 	sections := []results.Section{curate.Section(r.About, r.Results, w.ContaminationSettings)}
-	meta := report.Meta{Title: r.Run.Name, Figures: Figures(c), Run: results.Run{Manifest: r.Run}}
+	meta := report.Meta{Title: r.Run.Name, Figures: figures(c), Run: results.Run{Manifest: r.Run}}
 	dir := strings.TrimSuffix(curate.StoreOf(store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
-	if err := WriteFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return curate.WriteTexts(out, r.Results) }); err != nil {
-		return Environment(err)
+	if err := writeFile(filepath.Join(dir, "texts.csv"), func(out io.Writer) error { return curate.WriteTexts(out, r.Results) }); err != nil {
+		return environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\ncontamination: %s; every text: %s\n", filepath.Join(dir, report.Page), filepath.Join(dir, "texts.csv")))
 }

@@ -23,14 +23,14 @@ func (s streams) costCommand() *cli.Command {
 		Description: "Computed from the store. Prices come from cost: in bench.yaml, where there is one, and are kept in the store, so that a change of a price needs no new run.\n" +
 			"Before any money is spent, assay run --pilot N measures a few items and projects the whole.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags:     []cli.Flag{ConfigFlag(), JSONFlag(), digitsFlag()},
+		Flags:     []cli.Flag{configFlag(), jsonFlag(), digitsFlag()},
 		Action: func(c *cli.Context) error {
 			style, err := digitsOf(c)
 			if err != nil {
 				return err
 			}
 			if c.NArg() > 1 {
-				return Usage("cost: expected one store, found %d arguments", c.NArg())
+				return usage("cost: expected one store, found %d arguments", c.NArg())
 			}
 			path, cfg := c.Args().First(), (*config.Config)(nil)
 			if path == "" || c.IsSet("config") {
@@ -51,27 +51,27 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style res
 	ctx := c.Context
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer st.Close()
 	if err := experiment.MeasureFile(ctx, st, path, s.Err); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if ok && cfg != nil && !reflect.DeepEqual(man.Cost, cfg.Cost) {
 		if err := experiment.Reprice(ctx, path, man, cfg.Cost); err != nil {
-			return Environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
+			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
 	secs, meta, damage, err := page.Contents(ctx, st, false)
 	if errors.Is(err, experiment.ErrUnknown) {
-		return Usage("%w", err)
+		return usage("%w", err)
 	}
 	if err := cmp.Or(err, damage); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	meta.Digits = style
 	var keep []results.Section
@@ -81,7 +81,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style res
 		}
 	}
 	if len(keep) == 0 {
-		return Environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
+		return environment(fmt.Errorf("%s holds no answer with a time; assay run makes them", path))
 	}
 	return s.Tables(c.Bool("json"), keep, meta, "")
 }

@@ -27,8 +27,8 @@ import (
 	"assay/results/text"
 )
 
-// Made is what a new file is about.
-type Made struct {
+// made is what a new file is about.
+type made struct {
 	Models []backends.Identity
 	// Unasked says which models are missing, or stand there without what the server knows
 	// of them, because it took too long or has too many; "": none.
@@ -45,25 +45,25 @@ const (
 	mostUnasked = 20
 )
 
-// WrongError is something that was wanted and cannot be had.
-type WrongError struct{ error }
+// wrongError is something that was wanted and cannot be had.
+type wrongError struct{ error }
 
-func (e WrongError) Unwrap() error { return e.error }
+func (e wrongError) Unwrap() error { return e.error }
 
-func draftWrong(format string, args ...any) error { return WrongError{fmt.Errorf(format, args...)} }
+func draftWrong(format string, args ...any) error { return wrongError{fmt.Errorf(format, args...)} }
 
 // Create asks the server which models it has, and writes a file that is not there
 // yet, of what known has. lib is for data whose kind is not said. What is wrong with what is
-// wanted is a WrongError.
-func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (Made, error) {
-	var made Made
+// wanted is a wrongError.
+func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (made, error) {
+	var made made
 	if _, err := os.Lstat(out); err == nil {
 		return made, draftWrong("%s exists and is not overwritten; name another file with --out", out)
 	}
 	if w.Dataset == "" {
 		var err error
 		if w.Dataset, err = dataset.SniffMapped(w.Path, w.Columns, lib); err != nil {
-			return made, WrongError{err}
+			return made, wrongError{err}
 		}
 	}
 	for _, sw := range w.Sweeps {
@@ -90,7 +90,7 @@ func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib 
 	}
 	key, err := config.APIKey("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
 	if err != nil {
-		return made, WrongError{err}
+		return made, wrongError{err}
 	}
 	for _, path := range []*string{&w.Path, &w.KeyFile} {
 		if *path, err = fromFolder(out, *path); err != nil {
@@ -127,11 +127,11 @@ func (w Wanted) planned(out, written string, known config.Known, lib table.Libra
 	}
 	b, err := experiment.Assemble(cfg, lib)
 	if err != nil {
-		return nil, WrongError{err}
+		return nil, wrongError{err}
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
-		return nil, WrongError{err}
+		return nil, wrongError{err}
 	}
 	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
 		return b, nil
@@ -164,7 +164,7 @@ func nameOf(file string) string {
 
 // ask asks a server which models it has, and what it knows of those wanted, and finds out
 // its kind where that is not known. It ends in time with what was found so far.
-func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made Made, err error) {
+func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made made, err error) {
 	ctx, cancel := context.WithTimeout(parent, askWithin)
 	defer cancel()
 	to := wire.Config{URL: w.URL, Key: key}
@@ -186,7 +186,7 @@ func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 	}
 	be, err := kind.Connect(to)
 	if err != nil {
-		return made, WrongError{err}
+		return made, wrongError{err}
 	}
 	made.all = len(names)
 	for _, name := range w.Models {
@@ -263,7 +263,7 @@ func seeing(ids []backends.Identity) int {
 }
 
 // Share says how many of the server's models are meant, in words.
-func (m Made) Share() string { return share(seeing(m.Models), m.all) }
+func (m made) Share() string { return share(seeing(m.Models), m.all) }
 
 func share(some, all int) string {
 	switch {

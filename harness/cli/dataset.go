@@ -15,21 +15,21 @@ import (
 	"assay/results/report"
 )
 
-// DatasetCommand is the command dataset; version and revision are assay's.
-func DatasetCommand(in Streams, version, revision string) *cli.Command {
+// datasetCommand is the command dataset; version and revision are assay's.
+func datasetCommand(in Streams, version, revision string) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "dataset",
 		Usage: "look at data sets, and make smaller ones of them",
 		Action: func(c *cli.Context) error {
-			return OnlySubcommands("assay dataset")(c)
+			return onlySubcommands("assay dataset")(c)
 		},
 		Subcommands: []*cli.Command{s.filter(version, revision), s.example(), s.schema(), {
 			Name:        "check",
 			Usage:       "read a data set and print every bad row and what there is of each kind",
 			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
 			ArgsUsage:   "PATH",
-			Flags: []cli.Flag{JSONFlag(),
+			Flags: []cli.Flag{jsonFlag(),
 				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
 				&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
 				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
@@ -41,25 +41,25 @@ func DatasetCommand(in Streams, version, revision string) *cli.Command {
 				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 			Action: func(c *cli.Context) error {
 				if c.NArg() != 1 {
-					return Usage("dataset check: expected one path, found %d arguments", c.NArg())
+					return usage("dataset check: expected one path, found %d arguments", c.NArg())
 				}
 				path, kind := c.Args().First(), c.String("kind")
 				columns, err := dataset.ParseMapping(c.StringSlice("column"))
 				if err != nil {
-					return Usage("dataset check: --column: %w", err)
+					return usage("dataset check: --column: %w", err)
 				}
 				if kind == "" {
 					if kind, err = dataset.SniffMapped(path, columns, table.New()); err != nil {
-						return Usage("%w", err)
+						return usage("%w", err)
 					}
 				}
 				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
-					return Usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
+					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
 					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, table.New())
 				if err != nil {
-					return Usage("%w", err)
+					return usage("%w", err)
 				}
 				set.Problems = append(set.Problems, dataset.Damaged(set)...)
 				sum := dataset.Summarize(set)
@@ -67,7 +67,7 @@ func DatasetCommand(in Streams, version, revision string) *cli.Command {
 					return err
 				}
 				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
-					return Failures("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)
+					return failures("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)
 				}
 				return nil
 			},
@@ -86,7 +86,7 @@ func (s streams) checked(path string, set *dataset.Dataset, sum dataset.Summary,
 	case asJSON:
 		return s.JSON(sum)
 	}
-	if err := PrintSummary(s.Out, path, sum); err != nil || !stats {
+	if err := printSummary(s.Out, path, sum); err != nil || !stats {
 		return err
 	}
 	return report.TerminalTable(s.Out, curate.Statistics(set), report.Meta{}, s.Width())

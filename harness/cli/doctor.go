@@ -25,16 +25,16 @@ func (s streams) doctorCommand() *cli.Command {
 			"With --fleet, machines are compared that are to work on one run: files that assay doctor --json printed on each, or without files the workers in the fleet's database.\n" +
 			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
 		ArgsUsage: "[--fleet FILE.json...]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
-			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, From(),
+			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, from(),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("fleet") {
 				return s.compareFleet(c)
 			}
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			cfg, err := config.Read(c.String("config"), experiment.Known())
@@ -53,7 +53,7 @@ func (s streams) doctorCommand() *cli.Command {
 					return err
 				}
 			} else {
-				PrintDiagnosis(s.Out, &found)
+				printDiagnosis(s.Out, &found)
 			}
 			return verdictOf(c, &found)
 		},
@@ -67,7 +67,7 @@ func (s streams) reap(c *cli.Context, db string) {
 	}
 	st, err := store.Open(c.Context, db)
 	if err != nil {
-		WarnLeft(c, db)
+		warnLeft(c, db)
 		return
 	}
 	servers.Reap(db, s.Err)
@@ -81,9 +81,9 @@ func verdictOf(c *cli.Context, found *doctor.Diagnosis) error {
 	case c.Context.Err() != nil:
 		return context.Cause(c.Context)
 	case problems > 0:
-		return Environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
+		return environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
 	case warnings > 0 && c.Bool("strict"):
-		return Failures("doctor: %d things are worth a look", warnings)
+		return failures("doctor: %d things are worth a look", warnings)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s streams) compareFleet(c *cli.Context) error {
 		all, errs = append(all, one), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Usage("doctor: %w", err)
+		return usage("doctor: %w", err)
 	}
 	if c.NArg() == 0 {
 		var err error
@@ -113,9 +113,9 @@ func (s streams) compareFleet(c *cli.Context) error {
 	}
 	if len(all) < 2 {
 		if c.NArg() == 0 {
-			return Usage("doctor: --fleet: expected two workers or more that live, found %d in the database; before there are any, give the files of assay doctor --json of each machine", len(all))
+			return usage("doctor: --fleet: expected two workers or more that live, found %d in the database; before there are any, give the files of assay doctor --json of each machine", len(all))
 		}
-		return Usage("doctor: --fleet: expected two machines or more, found %d", len(all))
+		return usage("doctor: --fleet: expected two machines or more, found %d", len(all))
 	}
 	found := doctor.Diagnosis{Findings: doctor.Compare(all)}
 	if c.Bool("json") {
@@ -123,7 +123,7 @@ func (s streams) compareFleet(c *cli.Context) error {
 			return err
 		}
 	} else {
-		PrintDiagnosis(s.Out, &found)
+		printDiagnosis(s.Out, &found)
 	}
 	return verdictOf(c, &found)
 }

@@ -34,8 +34,8 @@ func workingContext(ids []backends.Identity) int {
 	return n
 }
 
-// About is what a server says of a model, on one line.
-func About(id backends.Identity) string {
+// about is what a server says of a model, on one line.
+func about(id backends.Identity) string {
 	parts := []string{"sees pictures"}
 	switch {
 	case blind(id):
@@ -129,7 +129,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	}
 	used := map[string]bool{}
 	for _, id := range ids {
-		of.Models = append(of.Models, model{modelKey(id.Model, used), About(id), blind(id), id})
+		of.Models = append(of.Models, model{modelKey(id.Model, used), about(id), blind(id), id})
 		of.Thinks = of.Thinks || id.Thinking != nil && *id.Thinking
 	}
 	for _, sw := range w.Sweeps {

@@ -24,15 +24,15 @@ func (s streams) example() *cli.Command {
 			kind, dir := c.Args().First(), c.Args().Get(1)
 			switch {
 			case c.NArg() < 1 || c.NArg() > 2:
-				return Usage("dataset example: expected a kind and perhaps a folder, found %d arguments", c.NArg())
+				return usage("dataset example: expected a kind and perhaps a folder, found %d arguments", c.NArg())
 			case !slices.Contains(dataset.ExampleKinds(), kind):
-				return Usage("dataset example: expected one of %s, found %q%s", strings.Join(dataset.ExampleKinds(), ", "), kind, text.DidYouMean(kind, dataset.ExampleKinds()))
+				return usage("dataset example: expected one of %s, found %q%s", strings.Join(dataset.ExampleKinds(), ", "), kind, text.DidYouMean(kind, dataset.ExampleKinds()))
 			case dir == "":
 				dir = "example-" + kind
 			}
 			path, err := dataset.Write(kind, dir)
 			if err != nil {
-				return Environment(fmt.Errorf("dataset example: %w", err))
+				return environment(fmt.Errorf("dataset example: %w", err))
 			}
 			_, err = fmt.Fprintf(s.Out, "%s; assay dataset check %s says what is in it\n", path, path)
 			return err
@@ -47,11 +47,11 @@ func (s streams) schema() *cli.Command {
 		Usage:       "print what a data set of a kind has to hold",
 		Description: "KIND is " + strings.Join(dataset.Kinds(), ", ") + ".",
 		ArgsUsage:   "KIND",
-		Flags:       []cli.Flag{JSONFlag()},
+		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			kind := c.Args().First()
 			if c.NArg() != 1 || !slices.Contains(dataset.Kinds(), kind) {
-				return Usage("dataset schema: expected one of %s, found %q%s", strings.Join(dataset.Kinds(), ", "), kind, text.DidYouMean(kind, dataset.Kinds()))
+				return usage("dataset schema: expected one of %s, found %q%s", strings.Join(dataset.Kinds(), ", "), kind, text.DidYouMean(kind, dataset.Kinds()))
 			}
 			sc, err := dataset.SchemaOf(kind)
 			if err != nil {

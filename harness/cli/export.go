@@ -19,8 +19,8 @@ const (
 	columnsAll  = "all"
 )
 
-// ExportCommand is the command export.
-func ExportCommand(in Streams) *cli.Command {
+// exportCommand is the command export.
+func exportCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "export",
@@ -29,7 +29,7 @@ func ExportCommand(in Streams) *cli.Command {
 			"Columns without any value are left out, unless --columns all is given. --describe says what each column is, and its unit. Nothing is asked of any model.",
 		ArgsUsage:   "[STORE.sqlite]",
 		Subcommands: []*cli.Command{s.reports()},
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "rows", Value: exchange.Kinds()[0], Usage: "one of " + strings.Join(exchange.Kinds(), ", ")},
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(exchange.Formats(), ", ") + "; - is the standard output", TakesFile: true},
 			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
@@ -40,26 +40,26 @@ func ExportCommand(in Streams) *cli.Command {
 		Action: func(c *cli.Context) error {
 			format, err := exchange.FormatOf(c.String("format"), c.String("out"))
 			if err != nil {
-				return Usage("export: %w", err)
+				return usage("export: %w", err)
 			}
-			path, err := StoreOf(c)
+			path, err := storeOf(c)
 			if err != nil {
 				return err
 			}
 			if of := c.String("columns"); of != columnsUsed && of != columnsAll {
-				return Usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
+				return usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
 			}
 			if !slices.Contains(exchange.Kinds(), c.String("rows")) {
-				return Usage("export: --rows: expected one of %s, found %q", strings.Join(exchange.Kinds(), ", "), c.String("rows"))
+				return usage("export: --rows: expected one of %s, found %q", strings.Join(exchange.Kinds(), ", "), c.String("rows"))
 			}
 			st, err := store.OpenReader(c.Context, path)
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			defer st.Close()
 			studies, err := experiment.Asked(c.Context, st)
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			beside, err := s.beside(c, st)
 			if err != nil {
@@ -68,18 +68,18 @@ func ExportCommand(in Streams) *cli.Command {
 			table, err := exchange.TableOf(c.Context, st, c.String("rows"), studies, beside)
 			switch {
 			case err != nil:
-				return Environment(err)
+				return environment(err)
 			case c.Bool("describe") && c.Bool("json"):
 				return s.JSON(table.Columns)
 			case c.Bool("describe"):
-				return PrintColumns(s.Out, table.Columns)
+				return printColumns(s.Out, table.Columns)
 			case c.Bool("json"):
-				return Usage("export: --json goes with --describe; rows as JSON are --format jsonl")
+				return usage("export: --json goes with --describe; rows as JSON are --format jsonl")
 			}
 			all := len(table.Columns)
 			if c.String("columns") == columnsUsed {
 				if table, err = table.Used(c.Context); err != nil {
-					return Environment(err)
+					return environment(err)
 				}
 			}
 			n, err := table.Write(c.Context, format, c.String("out"), s.Out, s.Err)
@@ -90,7 +90,7 @@ func ExportCommand(in Streams) *cli.Command {
 				}
 				_, err = fmt.Fprintf(s.Out, "wrote %d rows of %d columns to %s%s; assay export --describe says what they are\n", n, len(table.Columns), c.String("out"), left)
 			}
-			return Environment(err)
+			return environment(err)
 		},
 	}
 }
@@ -101,27 +101,27 @@ func (s streams) beside(c *cli.Context, st *store.Store) (exchange.Beside, error
 	dir := c.String("images")
 	if c.String("rows") != "trials" {
 		if dir != "" {
-			return b, Usage("export: --images goes with --rows trials")
+			return b, usage("export: --images goes with --rows trials")
 		}
 		return b, nil
 	}
 	man, _, err := st.Manifest(c.Context)
 	if err != nil {
-		return b, Environment(err)
+		return b, environment(err)
 	}
 	if dir != "" && !c.Bool("describe") {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return b, Environment(err)
+			return b, environment(err)
 		}
 	}
 	if dir != "" {
-		b.Images = &exchange.Images{Dir: dir, Of: Pictures(st, man, []string{c.String("config")}, Assemble)}
+		b.Images = &exchange.Images{Dir: dir, Of: pictures(st, man, []string{c.String("config")}, Assemble)}
 	}
 	if c.Bool("describe") {
 		return b, nil
 	}
 	var why error
-	if exp, err := Load(c); err != nil {
+	if exp, err := load(c); err != nil {
 		why = err
 	} else {
 		b.Questions, why = exchange.QuestionsOf(exp.Config, exp.Sets, man)

@@ -25,7 +25,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 		Usage: "write a data set without items that leak, come twice, or are solved without pictures",
 		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
 			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
 			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curate.DuplicateKinds(), ", ")},
@@ -40,7 +40,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Usage: "of chance (default: that of bench.yaml)"},
 			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too (default: that of bench.yaml, where it is there)", TakesFile: true}},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			set := curate.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
@@ -58,9 +58,9 @@ func (s streams) filter(version, revision string) *cli.Command {
 				err = fmt.Errorf("--repeats: expected 1 or more, found %d", c.Int("repeats"))
 			}
 			if err != nil {
-				return Usage("dataset filter: %w", err)
+				return usage("dataset filter: %w", err)
 			}
-			b, err := Load(c)
+			b, err := load(c)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 			}
 			name, err := onlyDataset(b, c.String("dataset"))
 			if err != nil {
-				return Usage("dataset filter: %w", err)
+				return usage("dataset filter: %w", err)
 			}
 			note := func(m results.Manifest) results.Manifest {
 				m.Version, m.Revision, m.Host = version, revision, machine.Facts(machine.ThisHost(version))
@@ -90,27 +90,27 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	if where != "" {
 		one, err := scoredIn(ctx, "pictures", where)
 		if err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 		scored = append(scored, one)
 	}
 	var answers *curate.Answers
 	if len(probes) > 0 {
-		width, terminal := Interactive(s.Err)
+		width, terminal := interactive(s.Err)
 		var err error
 		answers, err = curate.Ask(ctx, b, curate.Asking{Dataset: name, Probes: probes, Repeats: c.Int("repeats"), Notes: s.Err, Width: width, Terminal: terminal, Note: note})
 		var mixes *experiment.MixesError
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return Interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curate.ProbesStore(b.Config.Store))
+			return interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curate.ProbesStore(b.Config.Store))
 		case errors.As(err, &mixes):
-			return Usage("%w", err)
+			return usage("%w", err)
 		case err != nil:
-			return Environment(err)
+			return environment(err)
 		}
 		one, err := scoredIn(ctx, "text alone", curate.ProbesStore(b.Config.Store))
 		if err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 		scored = append(scored, one)
 	}
@@ -122,10 +122,10 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	}
 	r, err := curate.Filter(b.Sets[name], set, answers)
 	if err != nil {
-		return Usage("dataset filter: %w", err)
+		return usage("dataset filter: %w", err)
 	}
 	if len(r.Kept) == 0 {
-		return Failures("dataset filter: nothing is left of %d items; nothing was written", len(r.Before.Items))
+		return failures("dataset filter: nothing is left of %d items; nothing was written", len(r.Before.Items))
 	}
 	split := ""
 	for _, d := range b.Config.Datasets {
@@ -135,13 +135,13 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 	}
 	files, err := r.Write(c.String("out"), split)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	sections := []results.Section{curate.CurationSection(r, scored)}
 	man := note(results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic()})
-	meta := report.Meta{Title: man.Name + ": " + name, Figures: Figures(c), Run: results.Run{Manifest: man}}
+	meta := report.Meta{Title: man.Name + ": " + name, Figures: figures(c), Run: results.Run{Manifest: man}}
 	if err := report.Write(filepath.Join(c.String("out"), "report"), sections, meta); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nkept: %d items; in bench.yaml: {kind: %s, path: %s}\nremoved: %d items; why: %s\n", len(r.Kept), files.Kind, files.Path, len(r.Removed), files.Removed))
 }
@@ -150,23 +150,23 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curate.Judged, error) {
 	asking, end, err := curate.ConnectJudge(b.Config, judge)
 	if err != nil {
-		return nil, Usage("--leak-judge: %w", err)
+		return nil, usage("--leak-judge: %w", err)
 	}
 	defer end()
 	asking.Notes = s.Err
 	if prompt != "" {
 		text, err := os.ReadFile(prompt)
 		if err != nil {
-			return nil, Usage("--leak-prompt: %w", err)
+			return nil, usage("--leak-prompt: %w", err)
 		}
 		asking.Prompt = string(text)
 	}
 	judged, err := curate.AskJudge(ctx, b.Sets[data].Items, asking)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return nil, Interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
+		return nil, interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
 	case err != nil:
-		return nil, Environment(err)
+		return nil, environment(err)
 	}
 	return judged, nil
 }

@@ -17,8 +17,8 @@ import (
 	"assay/results"
 )
 
-// FleetCommands are those of this package; version and revision are this program's.
-type FleetCommands struct {
+// fleetCommands are those of this package; version and revision are this program's.
+type fleetCommands struct {
 	Streams
 	Version, Revision string
 }
@@ -38,9 +38,9 @@ func open(ctx context.Context, c *cli.Context, address string, check bool) (*fle
 	var bad fleet.AddressError
 	switch {
 	case errors.As(err, &bad):
-		return nil, Usage("%s: %w", c.Command.Name, err)
+		return nil, usage("%s: %w", c.Command.Name, err)
 	case err != nil:
-		return nil, Environment(err)
+		return nil, environment(err)
 	}
 	// What this process starts need not know it.
 	for _, name := range []string{fleet.Variable, "PGPASSWORD"} {
@@ -49,14 +49,14 @@ func open(ctx context.Context, c *cli.Context, address string, check bool) (*fle
 	if check {
 		if err := f.Check(ctx); err != nil {
 			f.Close()
-			return nil, Environment(err)
+			return nil, environment(err)
 		}
 	}
 	return f, nil
 }
 
 // manifest describes a run that begins here now.
-func (s FleetCommands) manifest(b *experiment.Bench, here results.Host) results.Manifest {
+func (s fleetCommands) manifest(b *experiment.Bench, here results.Host) results.Manifest {
 	m := b.Manifest()
 	m.Version, m.Revision, m.Host = s.Version, s.Revision, machine.Facts(here)
 	return m
@@ -79,10 +79,10 @@ func chosen(c *cli.Context) (*fleet.Fleet, fleet.Experiment, error) {
 func named(ctx context.Context, c *cli.Context, f *fleet.Fleet, name string) (fleet.Experiment, error) {
 	e, err := f.Experiment(ctx, name)
 	if err != nil && fleet.Unreachable(err) {
-		return e, Environment(err)
+		return e, environment(err)
 	}
 	if err != nil {
-		return e, Usage("%s: %w", c.Command.Name, err)
+		return e, usage("%s: %w", c.Command.Name, err)
 	}
 	return e, nil
 }

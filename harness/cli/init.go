@@ -47,18 +47,18 @@ func (s streams) initCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			if (c.String("path") == "") == (c.String("data") == "") {
-				return Usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
+				return usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
 			}
 			for _, f := range []struct {
 				flag  string
 				known []string
 			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
 				if got := c.String(f.flag); !slices.Contains(f.known, got) && !(f.flag == "backend" && strings.Contains(got, "://")) {
-					return Usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
+					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
 			return s.init(c)
@@ -73,7 +73,7 @@ func (s streams) init(c *cli.Context) error {
 		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
 	var err error
 	if w.Columns, err = dataset.ParseMapping(c.StringSlice("column")); err != nil {
-		return Usage("init: --column: %w", err)
+		return usage("init: --column: %w", err)
 	}
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
@@ -85,29 +85,29 @@ func (s streams) init(c *cli.Context) error {
 	}
 	if strings.Contains(w.Kind, "://") {
 		if w.URL != "" {
-			return Usage("init: expected the server's address once, found it under --backend and --url")
+			return usage("init: expected the server's address once, found it under --backend and --url")
 		}
 		w.Kind, w.URL = "", w.Kind
 	}
 	made, err := w.Create(c.Context, out, experiment.Known(), table.New())
-	var wrong WrongError
+	var wrong wrongError
 	switch {
 	case errors.As(err, &wrong):
-		return Usage("init: %w", err)
+		return usage("init: %w", err)
 	case err != nil:
-		return Environment(fmt.Errorf("init: %w", err))
+		return environment(fmt.Errorf("init: %w", err))
 	}
 	fmt.Fprintf(s.Out, "%s: study %s, %s\n", out, w.Study, made.Share())
 	for _, id := range made.Models {
-		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, About(id))
+		fmt.Fprintf(s.Out, "  %s: %s\n", id.Model, about(id))
 	}
 	if made.Unasked != "" {
 		fmt.Fprintf(s.Err, "note: %s\n", text.Visible(made.Unasked))
 	}
 	for _, r := range made.Planned.Readings() {
-		PrintReading(s.Out, "", r.Guesses, r.Unused)
+		printReading(s.Out, "", r.Guesses, r.Unused)
 	}
-	PrintProblems(s.Err, made.Planned)
+	printProblems(s.Err, made.Planned)
 	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
 	return err
 }

@@ -19,10 +19,10 @@ func (s streams) judgeCommand() *cli.Command {
 		Name:        "judge",
 		Usage:       "judge stored answers that have no judgment yet, then report",
 		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "cases", Usage: "write what judges are shown to this `FILE` as JSON lines, for those who judge elsewhere, and stop"}},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			b, p, err := loadPlanned(c, plan.Filter{})
@@ -37,29 +37,29 @@ func (s streams) judgeCommand() *cli.Command {
 			defer context.AfterFunc(c.Context, st.MarkStopping)()
 			if to := c.String("cases"); to != "" {
 				cases, open := 0, 0
-				if err := WriteFile(to, func(w io.Writer) (err error) {
+				if err := writeFile(to, func(w io.Writer) (err error) {
 					cases, open, err = b.WriteCases(c.Context, p, st, w)
 					return err
 				}); err != nil {
-					return Environment(err)
+					return environment(err)
 				}
 				wait := ""
 				if open > 0 {
 					wait = fmt.Sprintf("; %d more rest on verdicts that are still to come (assay judge makes them)", open)
 				}
 				_, err := fmt.Fprintf(s.Out, "%s: %d cases, one a line%s\n", to, cases, wait)
-				return Environment(err)
+				return environment(err)
 			}
 			srv := servers.NewServers(b.Config)
 			defer srv.Close()
 			tally, err := b.Judge(c.Context, p, st, srv, s.Err)
 			if c.Context.Err() != nil && err != nil {
-				return Interrupted("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)
+				return interrupted("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)
 			}
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
-			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: Figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
+			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 				return err
 			}
 			return s.verdict(b, run.Summary{}, tally)

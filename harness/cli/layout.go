@@ -34,7 +34,7 @@ type tile struct {
 }
 
 // sheet lays out the baseline, the conditions and their differences.
-func (s PreviewSubject) sheet(p *Sheet, base *perturb.Pixels, cells []Cell) image.Image {
+func (s previewSubject) sheet(p *sheet, base *perturb.Pixels, cells []cell) image.Image {
 	side, columns := among, across
 	if len(p.Conditions) <= 1 {
 		side, columns = alone, 1
@@ -77,7 +77,7 @@ func small(img image.Image, side int) draw.Image {
 	return out
 }
 
-func caption(d PreviewCondition) string {
+func caption(d previewCondition) string {
 	if d.Target == "" {
 		return d.Condition
 	}
@@ -152,7 +152,7 @@ func differences(a, b *perturb.Pixels) image.Image {
 }
 
 // outline frames the regions.
-func (s PreviewSubject) outline(img draw.Image) {
+func (s previewSubject) outline(img draw.Image) {
 	b := img.Bounds()
 	for _, r := range s.regions() {
 		frame(img, r.Pixels(b.Dx(), b.Dy()), 2, marker())
@@ -170,7 +170,7 @@ func frame(img draw.Image, r image.Rectangle, t int, c color.Color) {
 
 // layGrid draws the cells, tints those inside a region, and names those that have
 // room for a name.
-func (s PreviewSubject) layGrid(img draw.Image, p *Sheet, cells []Cell) {
+func (s previewSubject) layGrid(img draw.Image, p *sheet, cells []cell) {
 	w, h := img.Bounds().Dx(), img.Bounds().Dy()
 	for _, c := range cells {
 		r := image.Rect(c.Box[0]*w/p.Width, c.Box[1]*h/p.Height, c.Box[2]*w/p.Width, c.Box[3]*h/p.Height)

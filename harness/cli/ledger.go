@@ -10,19 +10,19 @@ import (
 
 func (s streams) ledger(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return Usage("phantom ledger: expected one file name, found %d arguments", c.NArg())
+		return usage("phantom ledger: expected one file name, found %d arguments", c.NArg())
 	}
 	f, err := os.Open(c.Args().First())
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer f.Close()
 	entries, err := phantom.ReadLedger(f)
 	if err != nil {
-		return Usage("phantom ledger: %s: %w", c.Args().First(), err)
+		return usage("phantom ledger: %s: %w", c.Args().First(), err)
 	}
 	if c.Bool("json") {
-		return Environment(s.JSON(entries))
+		return environment(s.JSON(entries))
 	}
-	return Environment(PrintLedger(s.Out, entries))
+	return environment(printLedger(s.Out, entries))
 }

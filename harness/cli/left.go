@@ -10,8 +10,8 @@ import (
 	"assay/results/text"
 )
 
-// PrintLeft prints what can still be read of a damaged store.
-func PrintLeft(w io.Writer, path string, left store.Left) {
+// printLeft prints what can still be read of a damaged store.
+func printLeft(w io.Writer, path string, left store.Left) {
 	unknown := "unknown"
 	say := func(format string, args ...any) { fmt.Fprintln(w, text.VisibleLines(fmt.Sprintf(format, args...))) }
 	if left.Name == "" && left.Items == nil && len(left.Blocks) == 0 {

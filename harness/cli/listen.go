@@ -6,8 +6,8 @@ import (
 	"assay/results/viewer"
 )
 
-// ListenFlags say where pages are shown, and to whom.
-func ListenFlags() []cli.Flag {
+// listenFlags say where pages are shown, and to whom.
+func listenFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "show pages at this `ADDRESS`, host:port; port 0 takes a free one; another host than this machine lets others in"},
 		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` of a certificate, as PEM", TakesFile: true},
@@ -16,15 +16,15 @@ func ListenFlags() []cli.Flag {
 	}
 }
 
-// Listen is what these flags say; who comes from elsewhere needs a token, unless the
+// listen is what these flags say; who comes from elsewhere needs a token, unless the
 // pages have a sign-in of their own.
-func Listen(c *cli.Context, signIn bool) (viewer.Options, error) {
+func listen(c *cli.Context, signIn bool) (viewer.Options, error) {
 	o := viewer.Options{Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), Proxy: c.String("proxy"), SignIn: signIn, Insecure: c.Bool("insecure")}
 	if !signIn && !o.Loopback() {
 		o.Token = viewer.NewToken()
 	}
 	if err := o.Check(); err != nil {
-		return o, Usage("%s: %w", c.Command.Name, err)
+		return o, usage("%s: %w", c.Command.Name, err)
 	}
 	return o, nil
 }

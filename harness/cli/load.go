@@ -15,7 +15,7 @@ import (
 func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	p, err := b.Plan(f)
 	if err != nil {
-		return nil, Usage("%w", err)
+		return nil, usage("%w", err)
 	}
 	if f.Shard.Of > 0 || slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
 		return p, nil // of more shards than items, some are empty
@@ -33,12 +33,12 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	if n > most {
 		why += fmt.Sprintf("\n  and %d more", n-most)
 	}
-	return nil, Usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
+	return nil, usage("%s: there is no trial to make: no item of its data sets can be used%s\nassay dataset check PATH lists what is wrong with a data set", b.Config.File, why)
 }
 
 // loadPlanned reads the experiment in and makes all of its trials, or those of f.
 func loadPlanned(c *cli.Context, f plan.Filter) (*experiment.Bench, *plan.Plan, error) {
-	b, err := Load(c)
+	b, err := load(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +56,7 @@ func part(b *experiment.Bench, s plan.Shard) error {
 	}
 	b.Config.Store = s.Store(b.Config.Store)
 	if err := b.Config.Shift(s.Part - 1); err != nil {
-		return Usage("%w", err)
+		return usage("%w", err)
 	}
 	return nil
 }
@@ -74,12 +74,12 @@ func filterFlags() []cli.Flag {
 func filterOf(c *cli.Context) (plan.Filter, error) {
 	f := plan.Filter{Limit: c.Int("limit"), Models: commaList(c.String("models")), Studies: commaList(c.String("studies"))}
 	if c.IsSet("limit") && f.Limit < 1 {
-		return f, Usage("--limit: expected a number of at least 1, found %d", f.Limit)
+		return f, usage("--limit: expected a number of at least 1, found %d", f.Limit)
 	}
 	if c.IsSet("shard") {
 		var err error
 		if f.Shard, err = plan.ParseShard(c.String("shard")); err != nil {
-			return f, Usage("--shard: %w", err)
+			return f, usage("--shard: %w", err)
 		}
 	}
 	return f, nil

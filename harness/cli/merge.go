@@ -12,8 +12,8 @@ import (
 	"assay/results/store"
 )
 
-// MergeCommand is the command merge.
-func MergeCommand(in Streams) *cli.Command {
+// mergeCommand is the command merge.
+func mergeCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "merge",
@@ -23,10 +23,10 @@ func MergeCommand(in Streams) *cli.Command {
 			"a failure and a time that counts before one that does not; what was not taken is kept as an event. The order of the stores\n" +
 			"does not matter, nor how often they are given.",
 		ArgsUsage: "OUT.sqlite STORE.sqlite...",
-		Flags:     []cli.Flag{JSONFlag()},
+		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() < 2 {
-				return Usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
+				return usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
 			}
 			merged, err := store.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
 				if read >= 1000 && read%100_000 < 1000 {
@@ -36,23 +36,23 @@ func MergeCommand(in Streams) *cli.Command {
 			var differ *store.DiffersError
 			switch {
 			case errors.As(err, &differ):
-				return Usage("%w", err)
+				return usage("%w", err)
 			case err != nil:
-				return Environment(err)
+				return environment(err)
 			}
-			if err := Remake(c.Context, merged.To, s.Err); err != nil {
-				return Environment(err)
+			if err := remake(c.Context, merged.To, s.Err); err != nil {
+				return environment(err)
 			}
 			if c.Bool("json") {
 				return s.JSON(merged)
 			}
-			return PrintLines(s.Out, MergedLines(merged))
+			return printLines(s.Out, mergedLines(merged))
 		},
 	}
 }
 
-// Remake makes energies and scores anew of what was joined; notes are for people.
-func Remake(ctx context.Context, path string, notes io.Writer) error {
+// remake makes energies and scores anew of what was joined; notes are for people.
+func remake(ctx context.Context, path string, notes io.Writer) error {
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func (s streams) showMetrics(ctx context.Context, address string, b *experiment.Bench, st *store.Store, man results.Manifest) (stop func(), err error) {
 	held, err := st.Extents(ctx, man)
 	if err != nil {
-		return nil, Environment(err)
+		return nil, environment(err)
 	}
 	b.Meter = run.New(man.Name, man.Version)
 	b.Meter.Begin(held)
@@ -28,7 +28,7 @@ func (s streams) showMetrics(ctx context.Context, address string, b *experiment.
 	case at := <-up:
 		fmt.Fprintf(s.Err, "metrics at %smetrics until the run ends\n", at)
 	case err := <-ended: // without an error: the run was interrupted before it began
-		return cancel, Environment(err)
+		return cancel, environment(err)
 	}
 	return func() {
 		cancel()

@@ -12,8 +12,8 @@ import (
 	"assay/perturb"
 )
 
-// PerturbCommand is the command perturb.
-func PerturbCommand(in Streams) *cli.Command {
+// perturbCommand is the command perturb.
+func perturbCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "perturb",
@@ -21,7 +21,7 @@ func PerturbCommand(in Streams) *cli.Command {
 		Description: "The picture is that of an item, as a run shows it, or any image file. Without --condition, a contact sheet of all conditions of the " +
 			"faithfulness study. With --sweep, one condition at several levels, on one image or several. Writes a PNG; nothing is sent. docs/perturbations.md shows every condition.",
 		ArgsUsage: "[IMAGE ...]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
 			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as opacity=.1,.3,.6; --condition says of which condition"},
 			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
@@ -42,7 +42,7 @@ func PerturbCommand(in Streams) *cli.Command {
 			if out, err := os.Stat(c.String("out")); err == nil {
 				for _, image := range c.Args().Slice() {
 					if in, err := os.Stat(image); err == nil && os.SameFile(in, out) {
-						return Usage("perturb: --out: %s is the picture itself; name another file", c.String("out"))
+						return usage("perturb: --out: %s is the picture itself; name another file", c.String("out"))
 					}
 				}
 			}
@@ -50,23 +50,23 @@ func PerturbCommand(in Streams) *cli.Command {
 				return s.levels(c)
 			}
 			if c.NArg() > 1 {
-				return Usage("perturb: expected one image, found %d arguments; several are for --sweep", c.NArg())
+				return usage("perturb: expected one image, found %d arguments; several are for --sweep", c.NArg())
 			}
 			sub, err := subjectOf(c, c.Args().First(), c.StringSlice("region"))
 			if err != nil {
 				return err
 			}
-			grid, err := GridOf(c.String("grid"))
+			grid, err := gridOf(c.String("grid"))
 			if err != nil {
-				return Usage("perturb: --grid: %w", err)
+				return usage("perturb: --grid: %w", err)
 			}
-			choice, err := ChoiceOf(c.String("condition"))
+			choice, err := choiceOf(c.String("condition"))
 			if err != nil {
-				return Usage("perturb: --condition: %w", err)
+				return usage("perturb: --condition: %w", err)
 			}
 			shown, drawn, err := sub.Draw(c.String("condition"), choice, grid)
 			if err != nil {
-				return Usage("perturb: %w", err)
+				return usage("perturb: %w", err)
 			}
 			shown.Out = c.String("out")
 			if err := write(shown.Out, drawn); err != nil {
@@ -75,7 +75,7 @@ func PerturbCommand(in Streams) *cli.Command {
 			if c.Bool("json") {
 				return s.JSON(shown)
 			}
-			return PrintSheet(s.Out, shown)
+			return printSheet(s.Out, shown)
 		},
 	}
 }
@@ -86,7 +86,7 @@ func write(path string, img image.Image) error {
 	if err == nil {
 		err = os.WriteFile(path, file, 0o600)
 	}
-	return Environment(err)
+	return environment(err)
 }
 
 // middle is where a sweep draws on an image file of which nobody says where.
@@ -95,11 +95,11 @@ const middle = "30,30,70,70"
 // levels draws a condition at several levels.
 func (s streams) levels(c *cli.Context) error {
 	if c.IsSet("grid") {
-		return Usage("perturb: --grid does not go with --sweep")
+		return usage("perturb: --grid does not go with --sweep")
 	}
-	sweep, err := LevelsOf(c.String("sweep"), c.String("condition"))
+	sweep, err := levelsOf(c.String("sweep"), c.String("condition"))
 	if err != nil {
-		return Usage("perturb: --sweep: %w", err)
+		return usage("perturb: --sweep: %w", err)
 	}
 	at, files, note := c.StringSlice("region"), c.Args().Slice(), ""
 	if len(files) == 0 {
@@ -107,7 +107,7 @@ func (s streams) levels(c *cli.Context) error {
 	} else if len(at) == 0 && c.String("finding") == "" {
 		at, note = []string{middle}, "what is drawn in a region stands in the middle of the picture ("+middle+" in per cent); --region or --finding says where else"
 	}
-	var all []PreviewSubject
+	var all []previewSubject
 	for _, file := range files {
 		sub, err := subjectOf(c, file, at)
 		if err != nil {
@@ -115,9 +115,9 @@ func (s streams) levels(c *cli.Context) error {
 		}
 		all = append(all, sub)
 	}
-	shown, drawn, err := Levels(all, sweep)
+	shown, drawn, err := levels(all, sweep)
 	if err != nil {
-		return Usage("perturb: %w", err)
+		return usage("perturb: %w", err)
 	}
 	for _, p := range shown {
 		p.Out = c.String("out")
@@ -128,46 +128,46 @@ func (s streams) levels(c *cli.Context) error {
 	if c.Bool("json") {
 		return s.JSON(shown)
 	}
-	return PrintLevels(s.Out, shown, note)
+	return printLevels(s.Out, shown, note)
 }
 
 // list prints the conditions and the table of ops.
 func (s streams) listData(c *cli.Context) error {
-	if err := NoArguments(c); err != nil {
+	if err := noArguments(c); err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return s.JSON(Everything())
+		return s.JSON(everything())
 	}
-	return PrintPerturbations(s.Out, Everything())
+	return printPerturbations(s.Out, everything())
 }
 
 // subjectOf is the image file, or, where it is "", the item asked for.
-func subjectOf(c *cli.Context, file string, regions []string) (PreviewSubject, error) {
+func subjectOf(c *cli.Context, file string, regions []string) (previewSubject, error) {
 	id := c.String("item")
 	switch {
 	case (id == "") == (file == ""):
-		return PreviewSubject{}, Usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
+		return previewSubject{}, usage("perturb: expected an image file or --item, found %s", map[bool]string{true: "neither", false: "both"}[id == ""])
 	case file != "":
 		if c.IsSet("max-side") && c.Int("max-side") < 16 {
-			return PreviewSubject{}, Usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
+			return previewSubject{}, usage("perturb: --max-side: expected at least 16, found %d", c.Int("max-side"))
 		}
-		sub, err := OfFile(file, PreviewMade{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: regions, Seed: c.Uint64("seed")})
+		sub, err := ofFile(file, previewMade{MaxSide: c.Int("max-side"), Finding: c.String("finding"), Table: c.String("regions"), Regions: regions, Seed: c.Uint64("seed")})
 		return sub, wrong(err)
 	}
 	for _, name := range []string{"region", "finding", "regions", "max-side", "seed"} {
 		if c.IsSet(name) {
-			return PreviewSubject{}, Usage("perturb: --%s is for image files: an item has its own", name)
+			return previewSubject{}, usage("perturb: --%s is for image files: an item has its own", name)
 		}
 	}
-	b, err := Load(c)
+	b, err := load(c)
 	if err != nil {
-		return PreviewSubject{}, err
+		return previewSubject{}, err
 	}
-	sub, err := OfItem(b, id, c.Int("image"))
-	var unread UnreadError
+	sub, err := ofItem(b, id, c.Int("image"))
+	var unread unreadError
 	if errors.As(err, &unread) {
-		return sub, Environment(err)
+		return sub, environment(err)
 	}
 	return sub, wrong(err)
 }
@@ -177,5 +177,5 @@ func wrong(err error) error {
 	if err == nil {
 		return nil
 	}
-	return Usage("perturb: %w", err)
+	return usage("perturb: %w", err)
 }

@@ -54,7 +54,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	const item = "case-00002-2"
-	sub, err := OfItem(b, item, 1)
+	sub, err := ofItem(b, item, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if name == perturb.Baseline().Name {
 			name = "sham" // any: the baseline is drawn beside it
 		}
-		choice, err := ChoiceOf(name)
+		choice, err := choiceOf(name)
 		if err != nil {
 			t.Fatal(err)
 		}

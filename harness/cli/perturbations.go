@@ -39,15 +39,15 @@ const (
 //go:embed perturbations.tmpl
 var perturbationsPage string
 
-// File is one of docs: a text, or a picture.
-type File struct {
+// file is one of docs: a text, or a picture.
+type file struct {
 	Name    string // within docs
 	Text    []byte
 	Picture image.Image // nil: a text
 }
 
 // Bytes are what stands in the file.
-func (f File) Bytes() ([]byte, error) {
+func (f file) Bytes() ([]byte, error) {
 	if f.Picture == nil {
 		return f.Text, nil
 	}
@@ -57,12 +57,12 @@ func (f File) Bytes() ([]byte, error) {
 }
 
 // Pages are all files of docs that are made.
-func Pages() ([]File, error) {
-	files, err := PerturbationPages()
+func Pages() ([]file, error) {
+	files, err := perturbationPages()
 	if err != nil {
 		return nil, err
 	}
-	keys, err := Bench()
+	keys, err := bench()
 	return append(files, keys), err
 }
 
@@ -84,15 +84,15 @@ type cases struct {
 	Conditions []condition
 }
 
-// PerturbationPages are docs/perturbations.md and its pictures.
-func PerturbationPages() ([]File, error) {
+// perturbationPages are docs/perturbations.md and its pictures.
+func perturbationPages() ([]file, error) {
 	sub, err := subject()
 	if err != nil {
 		return nil, err
 	}
-	var files []File
+	var files []file
 	add := func(name string, img image.Image) string {
-		files = append(files, File{Name: images + name + ".png", Picture: few(img)})
+		files = append(files, file{Name: images + name + ".png", Picture: few(img)})
 		return images + name + ".png"
 	}
 	base, err := sub.Base(side)
@@ -163,7 +163,7 @@ func PerturbationPages() ([]File, error) {
 	if err := t.Execute(&b, page); err != nil {
 		return nil, err
 	}
-	return append([]File{{Name: "perturbations.md", Text: b.Bytes()}}, files...), nil
+	return append([]file{{Name: "perturbations.md", Text: b.Bytes()}}, files...), nil
 }
 
 // sentence begins with a capital.
@@ -192,10 +192,10 @@ func fileName(condition string) string {
 }
 
 // subject is the first generated question that can have every condition.
-func subject() (PreviewSubject, error) {
+func subject() (previewSubject, error) {
 	set, err := dataset.Phantom("chest", seed, 48, drawn)
 	if err != nil {
-		return PreviewSubject{}, err
+		return previewSubject{}, err
 	}
 	for _, it := range set.Items {
 		if it.Type != dataset.TypeComparative || len(it.Regions["left"]) == 0 || len(it.Regions["right"]) == 0 {
@@ -203,9 +203,9 @@ func subject() (PreviewSubject, error) {
 		}
 		file, err := it.Images[0].Load()
 		if err != nil {
-			return PreviewSubject{}, err
+			return previewSubject{}, err
 		}
-		s := PreviewSubject{Name: it.ID, Item: it, File: file, Seed: seed, Pixels: render.Seed(seed, it.ID, 0)}
+		s := previewSubject{Name: it.ID, Item: it, File: file, Seed: seed, Pixels: render.Seed(seed, it.ID, 0)}
 		complete := true
 		for _, code := range []string{"VB-BB+", "VB-BB-", "VC-BO"} {
 			c, _, err := s.Pair(code, side)
@@ -215,7 +215,7 @@ func subject() (PreviewSubject, error) {
 			return s, nil
 		}
 	}
-	return PreviewSubject{}, fmt.Errorf("no generated question can have every condition")
+	return previewSubject{}, fmt.Errorf("no generated question can have every condition")
 }
 
 // several draws what a condition of cases of several images shows.

@@ -13,14 +13,14 @@ import (
 	films "assay/harness/dataset/phantom"
 )
 
-// PhantomCommand is the command phantom.
-func PhantomCommand(in Streams) *cli.Command {
+// phantomCommand is the command phantom.
+func phantomCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "phantom",
 		Usage: "synthetic readers of known behaviour",
 		Action: func(c *cli.Context) error {
-			return OnlySubcommands("assay phantom")(c)
+			return onlySubcommands("assay phantom")(c)
 		},
 		Subcommands: []*cli.Command{
 			s.checkCommand(),
@@ -36,7 +36,7 @@ func PhantomCommand(in Streams) *cli.Command {
 					&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
 				},
 				Action: func(c *cli.Context) error {
-					if err := NoArguments(c); err != nil {
+					if err := noArguments(c); err != nil {
 						return err
 					}
 					o := phantom.Options{Skill: new(films.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
@@ -46,18 +46,18 @@ func PhantomCommand(in Streams) *cli.Command {
 					if name := c.String("ledger"); name != "" {
 						f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 						if err != nil {
-							return Environment(err)
+							return environment(err)
 						}
 						defer f.Close()
 						o.Ledger = f
 					}
 					p, err := phantom.Listen(c.String("addr"), o)
 					if err != nil {
-						return Usage("phantom serve: %w", err)
+						return usage("phantom serve: %w", err)
 					}
 					fmt.Fprintf(s.Out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
 					<-c.Context.Done()
-					return Environment(p.Close())
+					return environment(p.Close())
 				},
 			},
 			{

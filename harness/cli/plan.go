@@ -16,12 +16,12 @@ func (s streams) planCommand() *cli.Command {
 		Name:        "plan",
 		Usage:       "print what a run would do: trials, time, and what is left out",
 		Description: "Nothing is sent. The time is estimated from answers that are already stored; without any it is unknown, not guessed.",
-		Flags:       append(append([]cli.Flag{ConfigFlag(), JSONFlag()}, filterFlags()...), powerFlags()...),
+		Flags:       append(append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...), powerFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.Bool("power") {
 				return s.power(c)
 			}
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			f, err := filterOf(c)
@@ -36,14 +36,14 @@ func (s streams) planCommand() *cli.Command {
 			var mixes *experiment.MixesError
 			switch {
 			case errors.As(err, &mixes):
-				return Usage("%w", err)
+				return usage("%w", err)
 			case err != nil:
-				return Environment(err)
+				return environment(err)
 			}
 			if c.Bool("json") {
 				return s.JSON(pre)
 			}
-			return PrintPreview(s.Out, pre)
+			return printPreview(s.Out, pre)
 		},
 	}
 }
@@ -78,10 +78,10 @@ func (s streams) power(c *cli.Context) error {
 	}
 	needs, err := plan.Power(q)
 	if err != nil {
-		return Usage("plan: %w", err)
+		return usage("plan: %w", err)
 	}
 	if c.Bool("json") {
 		return s.JSON(needs)
 	}
-	return PrintLines(s.Out, needs.Lines(q))
+	return printLines(s.Out, needs.Lines(q))
 }

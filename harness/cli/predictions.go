@@ -25,7 +25,7 @@ func (s streams) predictions(version, revision string) *cli.Command {
 		Description: "FILE holds an answer to each item. Its model stands in bench.yaml on a backend of kind: imported. The answers become trials without times, tokens and energy;\n" +
 			"what has no answer is a failure. assay run then judges and reports them. The report says which file they are from.",
 		ArgsUsage: "FILE",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "as", Usage: "how FILE is written: " + strings.Join(exchange.ImportFormats(), ", ")},
 			&cli.StringFlag{Name: "model", Usage: "whose answers they are: its `NAME` in bench.yaml (default: the only imported one)"},
 			&cli.StringFlag{Name: "study", Usage: "they are answers in this `STUDY` (default: the only one)"},
@@ -43,13 +43,13 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	as, ids := c.String("as"), c.String("ids")
 	switch {
 	case c.NArg() != 1:
-		return Usage("import predictions: expected one file, found %d arguments", c.NArg())
+		return usage("import predictions: expected one file, found %d arguments", c.NArg())
 	case !slices.Contains(exchange.ImportFormats(), as):
-		return Usage("import predictions: --as: expected one of %s, found %q", strings.Join(exchange.ImportFormats(), ", "), as)
+		return usage("import predictions: --as: expected one of %s, found %q", strings.Join(exchange.ImportFormats(), ", "), as)
 	case ids != "" && ids != "item" && ids != "place":
-		return Usage("import predictions: --ids: expected item or place, found %q", ids)
+		return usage("import predictions: --ids: expected item or place, found %q", ids)
 	}
-	b, err := Load(c)
+	b, err := load(c)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		t.Model = imported[0]
 	}
 	if !slices.Contains(imported, t.Model) {
-		return Usage("import predictions: --model: expected a model on a backend of kind: imported (%s), found %q", strings.Join(imported, ", "), t.Model)
+		return usage("import predictions: --model: expected a model on a backend of kind: imported (%s), found %q", strings.Join(imported, ", "), t.Model)
 	}
 	name, server := "", ""
 	for _, sc := range b.Config.Studies {
@@ -80,7 +80,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 		t.Study = studies[0]
 	}
 	if !slices.Contains(studies, t.Study) {
-		return Usage("import predictions: --study: expected a study that has model %s (%s), found %q", t.Model, strings.Join(studies, ", "), t.Study)
+		return usage("import predictions: --study: expected a study that has model %s (%s), found %q", t.Model, strings.Join(studies, ", "), t.Study)
 	}
 	for _, m := range b.Config.Models {
 		if m.Name == t.Model {
@@ -90,22 +90,22 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	file := c.Args().First()
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	rows, problems := exchange.Read(as, file, content, exchange.Columns{ID: c.String("id"), Answer: c.String("answer")})
 	if len(problems) > 0 {
-		return Usage("%w", table.Listed(problems))
+		return usage("%w", table.Listed(problems))
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
-		return Usage("%w", err)
+		return usage("%w", err)
 	}
 	j, problems := exchange.Join(file, rows, t, p, b.Sets[name])
 	if len(problems) > 0 {
-		return Usage("%w", table.Listed(problems))
+		return usage("%w", table.Listed(problems))
 	}
 	if len(j.Trials) == 0 {
-		return Usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)
+		return usage("import predictions: %s has no answer to a planned trial of study %s: %d rows are of others", file, t.Study, j.Unplanned)
 	}
 	now := b.Manifest()
 	now.Version, now.Revision, now.Host = version, revision, machine.Facts(machine.ThisHost(version))
@@ -113,22 +113,22 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	var mixes *experiment.MixesError
 	switch {
 	case errors.As(err, &mixes):
-		return Usage("%w", err)
+		return usage("%w", err)
 	case err != nil:
-		return Environment(err)
+		return environment(err)
 	}
 	defer st.Close()
 	by := exchange.Elsewhere(server)
 	man.Models[t.Model], man.Imported = by, exchange.Note(man.Imported, file, as, content, t, j)
 	stored, err := exchange.Put(c.Context, st, j.Trials, by, func() error { return st.PutManifest(c.Context, man) })
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if man.Planned, err = b.Planned(c.Context, st, p); err == nil {
 		err = st.PutManifest(c.Context, man)
 	}
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	said := struct {
 		Store     string `json:"store"`
@@ -144,5 +144,5 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s: %d answers and %d failures of model %s in study %s, %d of them new in %s; %d rows are of no planned trial, %d planned trials of the same arms, conditions and repeats have no row here\nassay run judges and reports them\n",
 		file, j.Answers, j.Failures, t.Model, t.Study, stored, b.Config.Store, j.Unplanned, j.Missing)
-	return Environment(err)
+	return environment(err)
 }

@@ -20,7 +20,7 @@ import (
 
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.
-func (s PreviewSubject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
+func (s previewSubject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
 	st, err := changing().New(s.Prompts, c)
 	if err != nil {
 		return nil, nil, err
@@ -38,16 +38,16 @@ func (s PreviewSubject) conditions(c study.Choice) ([]perturb.Condition, []study
 	return list, missing, nil
 }
 
-// Sheet is what is drawn, in figures.
-type Sheet struct {
+// sheet is what is drawn, in figures.
+type sheet struct {
 	Name       string             `json:"name"`
 	Out        string             `json:"out"`
 	Width      int                `json:"width"` // of the picture, in pixels
 	Height     int                `json:"height"`
 	Baseline   Picture            `json:"baseline"`
-	Conditions []PreviewCondition `json:"conditions"`
-	LeftOut    []LeftOut          `json:"left_out"`
-	Grid       []Cell             `json:"grid,omitempty"`
+	Conditions []previewCondition `json:"conditions"`
+	LeftOut    []leftOut          `json:"left_out"`
+	Grid       []cell             `json:"grid,omitempty"`
 }
 
 // Picture is a picture as it is sent.
@@ -56,8 +56,8 @@ type Picture struct {
 	Digest results.Digest `json:"digest"`
 }
 
-// PreviewCondition is a condition as it is drawn.
-type PreviewCondition struct {
+// previewCondition is a condition as it is drawn.
+type previewCondition struct {
 	Condition string   `json:"condition"`
 	Does      string   `json:"does"`                // in words
 	Param     string   `json:"parameter,omitempty"` // that is swept
@@ -72,14 +72,14 @@ type PreviewCondition struct {
 	pixels *perturb.Pixels
 }
 
-// LeftOut is a condition that the picture cannot have.
-type LeftOut struct {
+// leftOut is a condition that the picture cannot have.
+type leftOut struct {
 	Condition string `json:"condition"`
 	Why       string `json:"why"`
 }
 
-// Cell is one of an occlusion grid.
-type Cell struct {
+// cell is one of an occlusion grid.
+type cell struct {
 	Condition string `json:"condition"`
 	Box       [4]int `json:"box"`
 	Inside    bool   `json:"inside"` // its middle lies in a region of the question
@@ -87,7 +87,7 @@ type Cell struct {
 
 // Draw renders the conditions chosen, of which name is one, or all, and lays them
 // out. A grid's cells are laid over the picture; the zero grid has none.
-func (s PreviewSubject) Draw(name string, choice study.Choice, grid study.Grid) (*Sheet, image.Image, error) {
+func (s previewSubject) Draw(name string, choice study.Choice, grid study.Grid) (*sheet, image.Image, error) {
 	if name == "" && grid != (study.Grid{}) {
 		choice = study.Choice{}
 	}
@@ -113,14 +113,14 @@ func (s PreviewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &Sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []LeftOut{}}
+	p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []leftOut{}}
 	for _, m := range missing {
-		p.LeftOut = append(p.LeftOut, LeftOut{m.Condition, m.Why})
+		p.LeftOut = append(p.LeftOut, leftOut{m.Condition, m.Why})
 	}
 	for _, c := range list[1:] {
 		d, err := s.render(c)
 		if err != nil && name == "" { // of all, what the picture allows: one of a pixel has no other place
-			p.LeftOut = append(p.LeftOut, LeftOut{c.Name, err.Error()})
+			p.LeftOut = append(p.LeftOut, leftOut{c.Name, err.Error()})
 			continue
 		}
 		if err != nil {
@@ -129,7 +129,7 @@ func (s PreviewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 		d.compare(base.pixels)
 		p.Conditions = append(p.Conditions, d)
 	}
-	var over []Cell
+	var over []cell
 	if grid != (study.Grid{}) {
 		if over, err = s.cells(grid, p.Width, p.Height); err != nil {
 			return nil, nil, err
@@ -140,8 +140,8 @@ func (s PreviewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 }
 
 // render makes the picture of a condition as it is sent.
-func (s PreviewSubject) render(c perturb.Condition) (PreviewCondition, error) {
-	d := PreviewCondition{Condition: c.Name, Does: c.Does, Target: c.Target, Cue: c.Cue}
+func (s previewSubject) render(c perturb.Condition) (previewCondition, error) {
+	d := previewCondition{Condition: c.Name, Does: c.Does, Target: c.Target, Cue: c.Cue}
 	b, _, err := c.Render(s.File, s.Picture, s.Pixels)
 	if err != nil {
 		return d, fmt.Errorf("%s, condition %s: %w", s.Name, c.Name, err)
@@ -166,7 +166,7 @@ func (s PreviewSubject) render(c perturb.Condition) (PreviewCondition, error) {
 func corners(r image.Rectangle) [4]int { return [4]int{r.Min.X, r.Min.Y, r.Max.X, r.Max.Y} }
 
 // compare measures the difference to the baseline.
-func (d *PreviewCondition) compare(base *perturb.Pixels) {
+func (d *previewCondition) compare(base *perturb.Pixels) {
 	n, sum, changed := base.W*base.H, 0, 0
 	for i := range n {
 		v := difference(base, d.pixels, i)
@@ -190,21 +190,21 @@ func difference(a, b *perturb.Pixels, i int) int {
 }
 
 // cells are those of a grid over the picture.
-func (s PreviewSubject) cells(g study.Grid, w, h int) ([]Cell, error) {
+func (s previewSubject) cells(g study.Grid, w, h int) ([]cell, error) {
 	list, _, err := s.conditions(study.Choice{Grid: g})
 	if err != nil {
 		return nil, err
 	}
-	var out []Cell
+	var out []cell
 	for _, c := range list[1:] {
 		r := c.Ops[len(c.Ops)-1].Regions[0].Pixels(w, h)
 		middle := r.Min.Add(r.Max).Div(2)
-		out = append(out, Cell{c.Name, corners(r), slices.ContainsFunc(s.regions(), func(q perturb.Region) bool { return middle.In(q.Pixels(w, h)) })})
+		out = append(out, cell{c.Name, corners(r), slices.ContainsFunc(s.regions(), func(q perturb.Region) bool { return middle.In(q.Pixels(w, h)) })})
 	}
 	return out, nil
 }
 
 // regions are all regions of the item.
-func (s PreviewSubject) regions() []perturb.Region {
+func (s previewSubject) regions() []perturb.Region {
 	return slices.Concat(s.Item.Regions[""], s.Item.Regions["left"], s.Item.Regions["right"])
 }

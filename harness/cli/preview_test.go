@@ -16,7 +16,7 @@ func TestDifferences(t *testing.T) {
 	a, b := perturb.NewPixels(4, 1, 1), perturb.NewPixels(4, 1, 3)
 	copy(a.Pix, []uint8{10, 200, 200, 0})
 	copy(b.Pix, []uint8{10, 10, 10, 200, 210, 199, 0, 255, 255, 0, 0, 255})
-	d := PreviewCondition{pixels: b}
+	d := previewCondition{pixels: b}
 	d.compare(a)
 	if d.Changed != .75 || d.Max != 255 || d.Mean != float64(10+200+255)/4 {
 		t.Errorf("%+v", d)
@@ -39,10 +39,10 @@ func TestSheet(t *testing.T) {
 	for i := range white.Pix {
 		white.Pix[i] = 255
 	}
-	s := PreviewSubject{Item: dataset.Item{Regions: map[string][]perturb.Region{"": {{X0: 10, Y0: 10, X1: 90, Y1: 90}}}}}
-	p := &Sheet{Width: 300, Height: 200}
+	s := previewSubject{Item: dataset.Item{Regions: map[string][]perturb.Region{"": {{X0: 10, Y0: 10, X1: 90, Y1: 90}}}}}
+	p := &sheet{Width: 300, Height: 200}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		d := PreviewCondition{Condition: name, pixels: white}
+		d := previewCondition{Condition: name, pixels: white}
 		if name == "b" {
 			d.Cue = "said"
 		}
@@ -64,31 +64,31 @@ func TestSheet(t *testing.T) {
 	if at(gap+128, row+gap+line+85) != 255 || at(tile+gap+128, row+gap+line+85) == 255 {
 		t.Error("the second row does not hold one tile")
 	}
-	one := &Sheet{Width: 300, Height: 200, Conditions: p.Conditions[:1]}
+	one := &sheet{Width: 300, Height: 200, Conditions: p.Conditions[:1]}
 	if got, want := s.sheet(one, base, nil).Bounds().Size(), image.Pt(3*300+4*gap, 200+line+2*gap); got != want {
 		t.Errorf("one condition: %v, want %v", got, want)
 	}
-	cells := []Cell{{"VO-GRID@2x1:r1c1", [4]int{0, 0, 150, 200}, true}, {"VO-GRID@2x1:r1c2", [4]int{150, 0, 300, 200}, false}}
-	img = s.sheet(&Sheet{Width: 300, Height: 200}, base, cells)
+	cells := []cell{{"VO-GRID@2x1:r1c1", [4]int{0, 0, 150, 200}, true}, {"VO-GRID@2x1:r1c2", [4]int{150, 0, 300, 200}, false}}
+	img = s.sheet(&sheet{Width: 300, Height: 200}, base, cells)
 	if a, b := at(gap+100, gap+line+100), at(gap+200, gap+line+100); a == 100 || b != 100 {
 		t.Errorf("the cell inside a region shows %d, the other %d", a, b)
 	}
 }
 
 func TestChosenConditions(t *testing.T) {
-	all, err := ChoiceOf("")
+	all, err := choiceOf("")
 	if err != nil || !slices.Contains(all.Conditions, "VO-BB") || !slices.Contains(all.Conditions, "VD-JPEG") {
 		t.Errorf("all are %v, %v", all, err)
 	}
-	c, err := ChoiceOf("VB-HM-@opacity=0.25")
+	c, err := choiceOf("VB-HM-@opacity=0.25")
 	if err != nil || len(c.Conditions) > 0 || len(c.Sweeps) != 1 || c.Sweeps[0].Condition != "VB-HM-" || c.Sweeps[0].Param != "opacity" || c.Sweeps[0].Levels[0] != .25 {
 		t.Errorf("a level: %+v, %v", c, err)
 	}
-	if c, err := ChoiceOf("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (study.Grid{Columns: 4, Rows: 3}) {
+	if c, err := choiceOf("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (study.Grid{Columns: 4, Rows: 3}) {
 		t.Errorf("a cell: %+v, %v", c, err)
 	}
 	for _, bad := range []string{"x", "VO-BB@", "VO-BB@a", "VO-GRID@4:r1c2", "VO-GRID@0x2:r1c1"} {
-		if _, err := ChoiceOf(bad); err == nil || strings.Contains(err.Error(), "%!") {
+		if _, err := choiceOf(bad); err == nil || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -102,8 +102,8 @@ func TestOnePixel(t *testing.T) {
 	}
 	it := dataset.Item{ID: "dot", Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "there"}},
 		Regions: map[string][]perturb.Region{"": {{X1: 100, Y1: 100}}}}
-	s := PreviewSubject{Name: "dot", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
-	all, err := ChoiceOf("")
+	s := previewSubject{Name: "dot", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
+	all, err := choiceOf("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +112,12 @@ func TestOnePixel(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func(name string) bool {
-		return slices.ContainsFunc(p.LeftOut, func(l LeftOut) bool { return l.Condition == name && strings.Contains(l.Why, "no other place") })
+		return slices.ContainsFunc(p.LeftOut, func(l leftOut) bool { return l.Condition == name && strings.Contains(l.Why, "no other place") })
 	}
-	if !left("VC-BB") || left("VO-BB") || !slices.ContainsFunc(p.Conditions, func(c PreviewCondition) bool { return c.Condition == "VO-BB" }) {
+	if !left("VC-BB") || left("VO-BB") || !slices.ContainsFunc(p.Conditions, func(c previewCondition) bool { return c.Condition == "VO-BB" }) {
 		t.Errorf("left out: %+v", p.LeftOut)
 	}
-	one, err := ChoiceOf("VC-BB")
+	one, err := choiceOf("VC-BB")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +138,12 @@ func TestLevels(t *testing.T) {
 	}
 	it := dataset.Item{ID: "ramp", Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "there"}},
 		Regions: map[string][]perturb.Region{"": {{X0: 30, Y0: 30, X1: 70, Y1: 70}}}}
-	s := PreviewSubject{Name: "ramp", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
-	sw, err := LevelsOf("opacity=.9,0,0.5, .9", "")
+	s := previewSubject{Name: "ramp", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
+	sw, err := levelsOf("opacity=.9,0,0.5, .9", "")
 	if err != nil || sw.Condition != "VH-HM" || !slices.Equal(sw.Levels, []float64{0, .5, .9}) {
 		t.Fatalf("%+v, %v", sw, err)
 	}
-	sheets, img, err := Levels([]PreviewSubject{s, s}, sw)
+	sheets, img, err := levels([]previewSubject{s, s}, sw)
 	if err != nil || len(sheets) != 2 || len(sheets[0].Conditions) != 3 {
 		t.Fatalf("%d sheets, %v", len(sheets), err)
 	}
@@ -164,10 +164,10 @@ func TestLevels(t *testing.T) {
 			t.Errorf("level %v: %+v", sw.Levels[i], d)
 		}
 	}
-	if _, err := LevelsOf("opacity=0,.01,.02,.03,.04,.05,.06,.07,.08,.09,.1,.11,.12", ""); err == nil {
+	if _, err := levelsOf("opacity=0,.01,.02,.03,.04,.05,.06,.07,.08,.09,.1,.11,.12", ""); err == nil {
 		t.Error("thirteen levels are drawn")
 	}
-	if _, _, err := Levels(make([]PreviewSubject, 13), sw); err == nil {
+	if _, _, err := levels(make([]previewSubject, 13), sw); err == nil {
 		t.Error("thirteen pictures are drawn")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"assay/results/stats"
 )
 
-// PrintCheck prints what the check of the instrument found.
-func PrintCheck(out io.Writer, rows []check.Row) error {
+// printCheck prints what the check of the instrument found.
+func printCheck(out io.Writer, rows []check.Row) error {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleLight)
 	w.AppendHeader(table.Row{"compared", "what", "score", "truth", "found", "95 % interval", ""})

@@ -11,13 +11,13 @@ import (
 	"assay/results/text"
 )
 
-// PrintCompared prints comparisons, one below the other.
-func PrintCompared(out io.Writer, all []*compare.Comparison) error {
+// printCompared prints comparisons, one below the other.
+func printCompared(out io.Writer, all []*compare.Comparison) error {
 	for i, c := range all {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := PrintLines(out, comparisonHead(c)); err != nil {
+		if err := printLines(out, comparisonHead(c)); err != nil {
 			return err
 		}
 		if len(c.Rows) > 0 {
@@ -36,7 +36,7 @@ func PrintCompared(out io.Writer, all []*compare.Comparison) error {
 				return err
 			}
 		}
-		if err := PrintLines(out, movedLines(c)); err != nil {
+		if err := printLines(out, movedLines(c)); err != nil {
 			return err
 		}
 	}

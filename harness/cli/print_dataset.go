@@ -12,15 +12,15 @@ import (
 	"assay/results"
 )
 
-// PrintSummary prints what there is in a data set, and what is wrong with it.
-func PrintSummary(w io.Writer, path string, sum dataset.Summary) error {
+// printSummary prints what there is in a data set, and what is wrong with it.
+func printSummary(w io.Writer, path string, sum dataset.Summary) error {
 	for _, p := range sum.Problems {
 		fmt.Fprintln(w, p.Error())
 	}
 	for _, m := range sum.Made {
 		fmt.Fprintf(w, "%s: %s\n", results.Count(m.Items, "picture", "pictures"), m.Name)
 	}
-	PrintReading(w, "", sum.Guesses, sum.Unused)
+	printReading(w, "", sum.Guesses, sum.Unused)
 	for _, g := range sum.Gaps {
 		fmt.Fprintf(w, "knowledge base: %q with the answer %q, %d items: %s\n", g.Question, g.Answer, g.Items, g.Why)
 	}
@@ -44,8 +44,8 @@ func PrintSummary(w io.Writer, path string, sum dataset.Summary) error {
 	return nil
 }
 
-// PrintReading says how a data set is read: what nobody said of its columns, and which are not used.
-func PrintReading(w io.Writer, of string, guesses, unused []string) {
+// printReading says how a data set is read: what nobody said of its columns, and which are not used.
+func printReading(w io.Writer, of string, guesses, unused []string) {
 	for _, g := range guesses {
 		fmt.Fprintln(w, of+"guessed:", g)
 	}
@@ -54,8 +54,8 @@ func PrintReading(w io.Writer, of string, guesses, unused []string) {
 	}
 }
 
-// PrintProblems says which rows of the data sets were left out.
-func PrintProblems(w io.Writer, b *experiment.Bench) {
+// printProblems says which rows of the data sets were left out.
+func printProblems(w io.Writer, b *experiment.Bench) {
 	for _, d := range b.Config.Datasets {
 		set := b.Sets[d.Name]
 		if set == nil || len(set.Problems) == 0 {

@@ -8,8 +8,8 @@ import (
 	"assay/results/text"
 )
 
-// PrintDiagnosis prints what the doctor found.
-func PrintDiagnosis(w io.Writer, o *doctor.Diagnosis) {
+// printDiagnosis prints what the doctor found.
+func printDiagnosis(w io.Writer, o *doctor.Diagnosis) {
 	for _, f := range o.Findings {
 		line := fmt.Sprintf("%-8s %s: %s", f.Level, f.About, f.Text)
 		if f.Do != "" {

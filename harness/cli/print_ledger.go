@@ -26,8 +26,8 @@ type tally struct {
 	Faults  int            `json:"faults"`
 }
 
-// PrintLedger prints a ledger summed up by reader.
-func PrintLedger(w io.Writer, entries []phantom.Entry) error {
+// printLedger prints a ledger summed up by reader.
+func printLedger(w io.Writer, entries []phantom.Entry) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"reader", "replies", "misread", "covered", "with cues", "followed", "moved", "said so", "perhaps", "denied", "silent", "wrong steps", "faults"})

@@ -12,8 +12,8 @@ import (
 	"assay/results/text"
 )
 
-// PrintSheet prints what was drawn.
-func PrintSheet(w io.Writer, p *Sheet) error {
+// printSheet prints what was drawn.
+func printSheet(w io.Writer, p *sheet) error {
 	if len(p.Conditions) > 0 {
 		t := table.NewWriter()
 		t.SetStyle(table.StyleLight)
@@ -49,9 +49,9 @@ func PrintSheet(w io.Writer, p *Sheet) error {
 // changes says what the columns of differences are.
 const changes = "changes are those of grey or colour levels (0 to 255) against the baseline; the mean is over all pixels"
 
-// PrintLevels prints what was drawn of a sweep, a picture after the other. note is said
+// printLevels prints what was drawn of a sweep, a picture after the other. note is said
 // below where something was drawn in a region.
-func PrintLevels(w io.Writer, sheets []*Sheet, note string) error {
+func printLevels(w io.Writer, sheets []*sheet, note string) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0
@@ -75,11 +75,11 @@ func PrintLevels(w io.Writer, sheets []*Sheet, note string) error {
 	if drawn && note != "" {
 		lines = append(lines, note)
 	}
-	return PrintLines(w, append(lines, "written to "+out))
+	return printLines(w, append(lines, "written to "+out))
 }
 
-// PrintPerturbations prints all conditions, and the table of changes of pixels.
-func PrintPerturbations(w io.Writer, all Perturbations) error {
+// printPerturbations prints all conditions, and the table of changes of pixels.
+func printPerturbations(w io.Writer, all perturbations) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

@@ -15,8 +15,8 @@ import (
 	"assay/results/stats"
 )
 
-// PrintPreview prints what a run would do.
-func PrintPreview(w io.Writer, p *experiment.Preview) error {
+// printPreview prints what a run would do.
+func printPreview(w io.Writer, p *experiment.Preview) error {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"study", "model", "arm", "condition", "trials"})
 	for _, c := range p.Counts {
@@ -33,7 +33,7 @@ func PrintPreview(w io.Writer, p *experiment.Preview) error {
 		fmt.Fprintf(w, "time to go: %s\n", p.Why)
 	}
 	if p.Projection != nil && p.Projection.Seen > 0 {
-		PrintProjection(w, p.Projection)
+		printProjection(w, p.Projection)
 	}
 	for _, r := range p.Sends {
 		where := "stays on this machine"
@@ -43,7 +43,7 @@ func PrintPreview(w io.Writer, p *experiment.Preview) error {
 		fmt.Fprintf(w, "sent to %s (%s; %s): %s\n", r.Backend, strings.Join(append(slices.Clone(r.Models), r.Judges...), ", "), where, strings.Join(r.What, "; "))
 	}
 	for _, r := range p.Read {
-		PrintReading(w, "dataset "+r.Dataset+": ", r.Guesses, r.Unused)
+		printReading(w, "dataset "+r.Dataset+": ", r.Guesses, r.Unused)
 	}
 	for _, l := range p.LeftOut {
 		if l.Unlisted {
@@ -59,8 +59,8 @@ func PrintPreview(w io.Writer, p *experiment.Preview) error {
 	return nil
 }
 
-// PrintProjection says it in one line per quantity; what is not known says why.
-func PrintProjection(w io.Writer, p *study.Projection) {
+// printProjection says it in one line per quantity; what is not known says why.
+func printProjection(w io.Writer, p *study.Projection) {
 	if p == nil {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"assay/harness/experiment"
 )
 
-// PrintPrompts prints the table of prompts, without their texts.
-func PrintPrompts(w io.Writer, all []experiment.Prompt) error {
+// printPrompts prints the table of prompts, without their texts.
+func printPrompts(w io.Writer, all []experiment.Prompt) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = 0

@@ -21,8 +21,8 @@ func proof(c results.Cache) string {
 	return s
 }
 
-// PrintShown prints a trial's requests and what is stored of it.
-func PrintShown(w io.Writer, o *experiment.Shown) {
+// printShown prints a trial's requests and what is stored of it.
+func printShown(w io.Writer, o *experiment.Shown) {
 	k := o.Key
 	fmt.Fprintf(w, "study %s, model %s, item %s, arm %s, condition %s\n", k.Study, k.Model, k.Item, k.Arm, k.Condition)
 	for _, made := range o.Made {

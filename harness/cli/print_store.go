@@ -10,8 +10,8 @@ import (
 	"assay/results/text"
 )
 
-// Checked is what was found of a store, by line.
-func Checked(c store.Checked) []string {
+// checked is what was found of a store, by line.
+func checked(c store.Checked) []string {
 	sums := "every page has a checksum"
 	if !c.Checksums {
 		sums = "its pages have no checksums (it is of an older assay, or no store): a changed value is not told from a true one; assay store salvage makes a store that has them"
@@ -37,8 +37,8 @@ func Checked(c store.Checked) []string {
 	return lines
 }
 
-// SavedLines is what was saved of a damaged store, by line.
-func SavedLines(saved store.Saved) []string {
+// savedLines is what was saved of a damaged store, by line.
+func savedLines(saved store.Saved) []string {
 	lines := []string{fmt.Sprintf("%-14s %9s %11s %8s", "table", "saved", "unreadable", "dropped")}
 	for _, t := range saved.Tables {
 		lines = append(lines, fmt.Sprintf("%-14s %9d %11d %8d", t.Name, t.Rows, t.Unreadable, t.Dropped))
@@ -49,14 +49,14 @@ func SavedLines(saved store.Saved) []string {
 	return append(lines, "saved in "+saved.To)
 }
 
-// PrintLines writes lines that hold names and texts of others.
-func PrintLines(out io.Writer, lines []string) error {
+// printLines writes lines that hold names and texts of others.
+func printLines(out io.Writer, lines []string) error {
 	_, err := io.WriteString(out, text.VisibleLines(strings.Join(lines, "\n")+"\n"))
 	return err
 }
 
-// MergedLines is what a merge says.
-func MergedLines(m store.Merged) []string {
+// mergedLines is what a merge says.
+func mergedLines(m store.Merged) []string {
 	lines := []string{fmt.Sprintf("%9s %9s  %s", "trials", "judgments", "store")}
 	for _, s := range m.From {
 		lines = append(lines, fmt.Sprintf("%9d %9d  %s", s.Trials, s.Judgments, s.Path))

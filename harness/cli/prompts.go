@@ -20,8 +20,8 @@ func (s streams) promptsCommand() *cli.Command {
 		Usage:       "list, print and check the prompts, which files of yours can replace",
 		Description: "A prompt is a template; bench.yaml replaces one by a file of yours: prompts: {cot: mine.tmpl}.",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "the built-in prompts and what each may use", Flags: []cli.Flag{JSONFlag()}, Action: func(c *cli.Context) error {
-				if err := NoArguments(c); err != nil {
+			{Name: "list", Usage: "the built-in prompts and what each may use", Flags: []cli.Flag{jsonFlag()}, Action: func(c *cli.Context) error {
+				if err := noArguments(c); err != nil {
 					return err
 				}
 				all, err := experiment.Prompts()
@@ -31,7 +31,7 @@ func (s streams) promptsCommand() *cli.Command {
 				if c.Bool("json") {
 					return s.JSON(all)
 				}
-				return PrintPrompts(s.Out, all)
+				return printPrompts(s.Out, all)
 			}},
 			{Name: "show", Usage: "print a built-in prompt, to begin with", ArgsUsage: "NAME or STUDY/NAME", Action: func(c *cli.Context) error {
 				p, err := onePrompt(c.Command.Name, c.Args().Slice())
@@ -44,23 +44,23 @@ func (s streams) promptsCommand() *cli.Command {
 				Description: "The prompt is the one that the file is named for (cot.tmpl), or --as.",
 				Flags:       []cli.Flag{&cli.StringFlag{Name: "as", Usage: "the prompt's `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
-						return Usage("prompts check: expected one file, found %d arguments", c.NArg())
+						return usage("prompts check: expected one file, found %d arguments", c.NArg())
 					}
 					return s.checkPrompt(c.Args().First(), c.String("as"))
 				}},
 		},
-		Action: OnlySubcommands("assay prompts"),
+		Action: onlySubcommands("assay prompts"),
 	}
 }
 
 // onePrompt finds a prompt by NAME or STUDY/NAME.
 func onePrompt(name string, args []string) (experiment.Prompt, error) {
 	if len(args) != 1 {
-		return experiment.Prompt{}, Usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
+		return experiment.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
 	}
 	p, err := experiment.PromptOf(args[0])
 	if err != nil {
-		err = Usage("prompts %s: %w; see assay prompts list", name, err)
+		err = usage("prompts %s: %w; see assay prompts list", name, err)
 	}
 	return p, err
 }
@@ -72,10 +72,10 @@ func (s streams) checkPrompt(file, as string) error {
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if _, err := experiment.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
-		return Usage("%s: %w", file, err)
+		return usage("%s: %w", file, err)
 	}
 	_, err = io.WriteString(s.Out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))
 	return err

@@ -13,17 +13,17 @@ import (
 )
 
 // Pull is the command pull.
-func (s FleetCommands) Pull() *cli.Command {
+func (s fleetCommands) Pull() *cli.Command {
 	return &cli.Command{
 		Name:  "pull",
 		Usage: "bring what workers stored into one store, which every other command reads",
 		Description: "OUT.sqlite is made, or added to where it is there. Call it again whenever more was stored, or when it was interrupted: it brings\n" +
 			"what is not there yet, and says what is still missing.",
 		ArgsUsage: "OUT.sqlite",
-		Flags:     []cli.Flag{database("from"), experimentFlag(), JSONFlag()},
+		Flags:     []cli.Flag{database("from"), experimentFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return Usage("pull: expected the store to make, found %d arguments", c.NArg())
+				return usage("pull: expected the store to make, found %d arguments", c.NArg())
 			}
 			f, e, err := chosen(c)
 			if err != nil {
@@ -38,15 +38,15 @@ func (s FleetCommands) Pull() *cli.Command {
 			var differ *store.DiffersError
 			switch {
 			case err != nil && c.Context.Err() != nil:
-				return Interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
+				return interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
 			case errors.As(err, &differ):
-				return Usage("%w", err)
+				return usage("%w", err)
 			case err != nil:
-				return Environment(err)
+				return environment(err)
 			}
 			defer debug.SetGCPercent(debug.SetGCPercent(50)) // of a million trials: what is scored is half of all memory
-			if err := Remake(c.Context, p.To, s.Err); err != nil {
-				return Environment(err)
+			if err := remake(c.Context, p.To, s.Err); err != nil {
+				return environment(err)
 			}
 			if c.Bool("json") {
 				return s.JSON(p)
@@ -72,7 +72,7 @@ func tell(w io.Writer, p fleet.Pulled) error {
 			why = ": " + c.Why
 		}
 		if _, err := fmt.Fprintf(w, "missing: %s of %s (%s, %s) %s%s\n", plural(c.Slices, "slice"), of, plural(c.Trials, "trial"), c.State, what, why); err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 	}
 	return nil

@@ -37,24 +37,24 @@ func (s streams) rateServe() *cli.Command {
 		Description: "Raters sign in with codes, which are printed once. They see one answer at a time and not whose it is, each in an order of chance; every click is kept.\n" +
 			"The address is of this machine alone unless --listen says otherwise, which needs TLS or a proxy that has it.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: slices.Concat([]cli.Flag{ConfigFlag(),
+		Flags: slices.Concat([]cli.Flag{configFlag(),
 			&cli.StringSliceFlag{Name: "rater", Usage: "a `NAME`, better a pseudonym, who gets a code; once for each"},
 			&cli.StringSliceFlag{Name: "renew", Usage: "give this rater, or coordinator, a new code"},
 			&cli.BoolFlag{Name: "unchanged", Usage: "let raters see the picture without the condition's change beside it: this shows them what was changed"},
-			&cli.BoolFlag{Name: "without-pictures", Usage: "show no pictures, where they are not at hand"}}, studyFlags(), ListenFlags()),
+			&cli.BoolFlag{Name: "without-pictures", Usage: "show no pictures, where they are not at hand"}}, studyFlags(), listenFlags()),
 		Action: s.serve,
 	}
 }
 
 // study reads the reader study of a store, and where its clicks are.
 func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error) {
-	path, err := StoreOf(c)
+	path, err := storeOf(c)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
-		return nil, nil, "", Environment(err)
+		return nil, nil, "", environment(err)
 	}
 	w := agree.Selection{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
 	if len(w.Rubrics) == 0 {
@@ -72,19 +72,19 @@ func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error)
 func declined(name string, err error) error {
 	var no *agree.StoreRefusedError
 	if errors.As(err, &no) {
-		return Usage("rate %s: %w", name, err)
+		return usage("rate %s: %w", name, err)
 	}
-	return Environment(err)
+	return environment(err)
 }
 
 func (s streams) serve(c *cli.Context) error {
-	o, err := Listen(c, true)
+	o, err := listen(c, true)
 	if err != nil {
 		return err
 	}
 	names, renew := c.StringSlice("rater"), c.StringSlice("renew")
 	if err := rating.CheckNames(names); err != nil {
-		return Usage("rate serve: --rater: %w", err)
+		return usage("rate serve: --rater: %w", err)
 	}
 	st, set, file, err := s.study(c)
 	if err != nil {
@@ -97,15 +97,15 @@ func (s streams) serve(c *cli.Context) error {
 	}
 	log, err := rating.OpenLog(file, &set.Study)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer log.Close()
 	if err := log.Known(renew); err != nil {
-		return Usage("rate serve: --renew: %w", err)
+		return usage("rate serve: --renew: %w", err)
 	}
 	codes, err := log.Codes(names, renew)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	fmt.Fprintf(s.Out, "%d answers to rate, %d before them to learn the scales by; every click goes to %s\n", len(set.Cases), len(set.Calibration), file)
 	if set.Left > 0 {
@@ -118,7 +118,7 @@ func (s streams) serve(c *cli.Context) error {
 		}
 	}
 	handler := rating.Handler(&set.Study, log, pics)
-	return Environment(s.showPeople(c.Context, o, handler))
+	return environment(s.showPeople(c.Context, o, handler))
 }
 
 // show serves until Ctrl-C, which is how this ends and no failure.
@@ -138,7 +138,7 @@ func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (r
 		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
 	}
 	if n, why := set.Without(); n > 0 {
-		return nil, Environment(fmt.Errorf("rate serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
+		return nil, environment(fmt.Errorf("rate serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
 	}
 	return pics, nil
 }
@@ -149,7 +149,7 @@ func (s streams) rateExport() *cli.Command {
 		Usage:       "write what raters submitted, for assay agree and for judges of kind human",
 		Description: "With the flags that the study was served with. What was not submitted is left out, and so are the cases to learn the scales by.",
 		ArgsUsage:   "[STORE.sqlite]",
-		Flags: slices.Concat([]cli.Flag{ConfigFlag(),
+		Flags: slices.Concat([]cli.Flag{configFlag(),
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the CSV `FILE` to write"},
 			&cli.StringFlag{Name: "verdicts", Usage: "JSON lines for a judge of kind human, another `FILE`"}}, studyFlags()),
 		Action: s.export,
@@ -164,25 +164,25 @@ func (s streams) export(c *cli.Context) error {
 	defer st.Close()
 	log, err := rating.ReadLog(file, &set.Study)
 	if errors.Is(err, os.ErrNotExist) {
-		return Environment(fmt.Errorf("rate export: nobody rated yet: %w; assay rate serve makes it", err))
+		return environment(fmt.Errorf("rate export: nobody rated yet: %w; assay rate serve makes it", err))
 	}
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	var n agree.Written
 	write := func(verdicts io.Writer) error {
-		return WriteFile(c.String("out"), func(grades io.Writer) (err error) {
+		return writeFile(c.String("out"), func(grades io.Writer) (err error) {
 			n, err = set.Export(log, grades, verdicts)
 			return err
 		})
 	}
 	if to := c.String("verdicts"); to != "" {
-		err = WriteFile(to, write)
+		err = writeFile(to, write)
 	} else {
 		err = write(nil)
 	}
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	fmt.Fprintf(s.Out, "%s: %d ratings; %d cases that were begun and not submitted are left out\n", c.String("out"), n.Ratings, n.Open)
 	if to := c.String("verdicts"); to != "" {

@@ -26,7 +26,7 @@ func (s streams) reportCommand() *cli.Command {
 		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
 			&cli.BoolFlag{Name: "all-models", Usage: "show models of the store, too, that are not in its bench.yaml any more"},
@@ -38,16 +38,16 @@ func (s streams) reportCommand() *cli.Command {
 				return err
 			}
 			if c.Int("examples") < 0 {
-				return Usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
+				return usage("report: --examples: expected 0 or more, found %d", c.Int("examples"))
 			}
 			if c.IsSet("columns") && c.String("latex") == "" {
-				return Usage("report: --columns picks from one table: add --latex TABLE")
+				return usage("report: --columns picks from one table: add --latex TABLE")
 			}
 			rules := c.String("rules")
 			if rules != "" && !slices.Contains(results.Rules(), rules) {
-				return Usage("report: --rules: expected paper or released, found %q", rules)
+				return usage("report: --rules: expected paper or released, found %q", rules)
 			}
-			path, err := StoreOf(c)
+			path, err := storeOf(c)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			defer func() { st.Close() }()
 			// Where the energies cannot be read or stored, the rest may be: tables first.
-			unmeasured := Environment(experiment.MeasureFile(c.Context, st, path, s.Err))
+			unmeasured := environment(experiment.MeasureFile(c.Context, st, path, s.Err))
 			if errors.Is(unmeasured, results.FaultDamaged) {
 				unmeasured = nil // reading the rest will say so
 			}
@@ -72,7 +72,7 @@ func (s streams) reportCommand() *cli.Command {
 				}
 				st = again
 			}
-			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: Figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
+			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
 				all: c.Bool("all-models"), latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
 			return cmp.Or(err, unmeasured)
 		},
@@ -82,7 +82,7 @@ func (s streams) reportCommand() *cli.Command {
 // whatIsLeft says on stderr what can still be read of a store that err is about,
 // and returns err.
 func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
-	err = Environment(err)
+	err = environment(err)
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
@@ -90,8 +90,8 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if lost != nil {
 		return err
 	}
-	err = Told{Err: err}
-	PrintLeft(s.Err, path, left)
+	err = told{Err: err}
+	printLeft(s.Err, path, left)
 	return err
 }
 
@@ -123,7 +123,7 @@ func digitsOf(c *cli.Context) (results.Digits, error) {
 	case !c.IsSet("digits"):
 		return results.Digits{}, nil
 	case n < 0 || n > results.MostDecimals:
-		return results.Digits{}, Usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, results.MostDecimals, n)
+		return results.Digits{}, usage("%s: --digits: expected 0 to %d, found %d", c.Command.Name, results.MostDecimals, n)
 	}
 	return results.Digits{Percent: &n}, nil
 }
@@ -147,14 +147,14 @@ func (s streams) publish(ctx context.Context, st *store.Store, store string, how
 		}
 		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {
-			return Environment(err)
+			return environment(err)
 		}
-		damage = cmp.Or(damage, Environment(err))
+		damage = cmp.Or(damage, environment(err))
 	}
 	dir := strings.TrimSuffix(store, filepath.Ext(store)) + "-report" + how.suffix
 	unwritten := report.Write(dir, secs, meta)
 	if unwritten != nil {
-		unwritten = Environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
+		unwritten = environment(fmt.Errorf("%w; the tables were printed all the same", unwritten))
 	}
 	if how.json {
 		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
@@ -181,12 +181,12 @@ func (s streams) latex(secs []results.Section, meta report.Meta, how publication
 		if len(how.columns) > 0 {
 			var err error
 			if t, err = report.Columns(t, how.columns); err != nil {
-				return Usage("report: --columns: %w", err)
+				return usage("report: --columns: %w", err)
 			}
 		}
 		return report.LaTeX(s.Out, t, meta)
 	}
-	return Usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
+	return usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
 }
 
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {

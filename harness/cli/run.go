@@ -24,13 +24,13 @@ func (s streams) runCommand() *cli.Command {
 		Usage: "plan, run, judge, score and report an experiment; goes on where it stopped",
 		Description: "Everything that finishes is stored at once. After Ctrl-C, a crash or a power cut, the same command goes on.\n" +
 			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
-		Flags: append([]cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+		Flags: append([]cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
 			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as text for Prometheus under /metrics"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			return s.run(c)
@@ -48,21 +48,21 @@ func (s streams) run(c *cli.Context) error {
 	if c.IsSet("pilot") {
 		switch n := c.Int("pilot"); {
 		case n < 1:
-			return Usage("--pilot: expected a number of at least 1, found %d", n)
+			return usage("--pilot: expected a number of at least 1, found %d", n)
 		case c.IsSet("limit"):
-			return Usage("run: expected either --pilot or --limit, found both: a pilot of N items is limited to N")
+			return usage("run: expected either --pilot or --limit, found both: a pilot of N items is limited to N")
 		default:
 			f.Limit = n
 		}
 	}
 	if at := (viewer.Options{Listen: c.String("metrics")}); c.IsSet("metrics") && !at.Loopback() {
-		return Usage("run: --metrics: expected an address of this machine alone, as 127.0.0.1:9400, found %q; who watches from elsewhere comes through a tunnel or a proxy", at.Listen)
+		return usage("run: --metrics: expected an address of this machine alone, as 127.0.0.1:9400, found %q; who watches from elsewhere comes through a tunnel or a proxy", at.Listen)
 	}
-	b, err := Load(c)
+	b, err := load(c)
 	if err != nil {
 		return err
 	}
-	PrintProblems(s.Err, b)
+	printProblems(s.Err, b)
 	if err := part(b, f.Shard); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s streams) run(c *cli.Context) error {
 		fmt.Fprintf(s.Err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
 		retry = true
 	}
-	width, terminal := Interactive(s.Err)
+	width, terminal := interactive(s.Err)
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: retry, Notes: s.Err, Width: width, Terminal: terminal,
 		Host: func() results.Host { return here }})
 	if err != nil {
@@ -102,9 +102,9 @@ func (s streams) run(c *cli.Context) error {
 			return s.interrupted(st, sum, b)
 		}
 		if errors.Is(err, run.ErrChanged) {
-			return Usage("%w", err)
+			return usage("%w", err)
 		}
-		return Environment(err)
+		return environment(err)
 	}
 	if sum.Done+sum.Failed+sum.Skipped == 0 && sum.Left > 0 {
 		return s.verdict(b, sum, nil) // there is nothing to judge or to report
@@ -114,9 +114,9 @@ func (s streams) run(c *cli.Context) error {
 		if ctx.Err() != nil {
 			return s.interrupted(st, sum, b)
 		}
-		return Environment(err)
+		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), figures: Figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
+	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Bench: b, Plan: p}}); err != nil {
 		return err
 	}
 	if c.IsSet("pilot") {
@@ -135,14 +135,14 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 	}
 	pr, err := b.Project(ctx, p)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	w := s.Out
 	if asJSON {
 		w = s.Err // the report is what programs read
 	}
 	fmt.Fprintln(w)
-	PrintProjection(w, pr)
+	printProjection(w, pr)
 	fmt.Fprintln(w, "the pilot's answers are kept: the same command without --pilot does the rest")
 	return nil
 }
@@ -155,11 +155,11 @@ func (s streams) openStore(ctx context.Context, b *experiment.Bench, p *plan.Pla
 	var waited *experiment.WaitError
 	switch {
 	case errors.As(err, &mixes):
-		return nil, man, Usage("%w", err)
+		return nil, man, usage("%w", err)
 	case errors.As(err, &waited):
-		return nil, man, &ExitError{Code: ExitInterrupted, Err: err}
+		return nil, man, &exitError{Code: exitInterrupted, Err: err}
 	}
-	return st, man, Environment(err)
+	return st, man, environment(err)
 }
 
 // manifest describes the run as it would be created now.
@@ -171,7 +171,7 @@ func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 
 // interrupted says what is safe and how to go on.
 func (s streams) interrupted(st *store.Store, sum run.Summary, b *experiment.Bench) error {
-	return Interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
+	return interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
 }
 
 // verdict ends a run with what its exit code should say.
@@ -194,7 +194,7 @@ func (s streams) verdict(b *experiment.Bench, sum run.Summary, tally map[results
 		errs = append(errs, fmt.Errorf("model %s stopped with %d trials to go: %w", stop.Model, stop.Left, stop.Err))
 	}
 	if len(errs) > 0 {
-		return Environment(errors.Join(errs...))
+		return environment(errors.Join(errs...))
 	}
 	bad := 0
 	for status, n := range tally {
@@ -218,5 +218,5 @@ func (s streams) verdict(b *experiment.Bench, sum run.Summary, tally map[results
 			next += fmt.Sprintf("; assay judge asks again for the %d judgments %s", n, open.why)
 		}
 	}
-	return Failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", failed, bad, next)
+	return failures("finished with %d failed trials and %d judgments without a verdict; the report counts them%s", failed, bad, next)
 }

@@ -14,10 +14,10 @@ import (
 // object is a JSON object. Its keys are sorted when it is written.
 type object = map[string]any
 
-// Schema is the JSON Schema (2020-12) of bench.yaml, for editors. The parser asks for more:
+// schema is the JSON Schema (2020-12) of bench.yaml, for editors. The parser asks for more:
 // that names stand somewhere, that files are there, that keys go together.
-func Schema() ([]byte, error) {
-	keys, err := Keys()
+func schema() ([]byte, error) {
+	keys, err := keys()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Schema() ([]byte, error) {
 
 // referenceNamed is a section of names that the file chooses; the key kind of each, where there is
 // one, decides which others it may have.
-func referenceNamed(keys []Key, section string) object {
+func referenceNamed(keys []key, section string) object {
 	var kinds []string
 	for _, k := range keys {
 		if strings.HasPrefix(k.Path, section+".*.") && !slices.Contains(kinds, k.Kind) {
@@ -73,7 +73,7 @@ func referenceNamed(keys []Key, section string) object {
 }
 
 // mapping are the keys right below a path.
-func mapping(keys []Key, path, kind string) object {
+func mapping(keys []key, path, kind string) object {
 	properties, required := object{}, []string{}
 	for _, k := range keys {
 		below := k.Path
@@ -100,7 +100,7 @@ func mapping(keys []Key, path, kind string) object {
 }
 
 // value is what the value of a key may be.
-func value(keys []Key, k Key) object {
+func value(keys []key, k key) object {
 	var o object
 	switch k.Type {
 	case config.Choice:
@@ -145,7 +145,7 @@ func value(keys []Key, k Key) object {
 	return o
 }
 
-func limited(k Key, typ string) object {
+func limited(k key, typ string) object {
 	o := object{"type": typ}
 	for name, limit := range map[string]string{"minimum": k.Least, "maximum": k.Most} {
 		if _, err := strconv.ParseFloat(limit, 64); err == nil {
@@ -156,7 +156,7 @@ func limited(k Key, typ string) object {
 }
 
 // list is a list: of texts, unless it is one of the few that hold something else.
-func list(k Key) object {
+func list(k key) object {
 	items := object{"type": "string"}
 	switch {
 	case k.Name() == "gpus":

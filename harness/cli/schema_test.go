@@ -19,7 +19,7 @@ import (
 // compiled is the schema, and the same for a part of a file: no key but kind has to be there.
 func compiled(t *testing.T) (whole, part *jsonschema.Schema) {
 	t.Helper()
-	text, err := Schema()
+	text, err := schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestExamplesFollowTheSchema(t *testing.T) {
 	whole, part := compiled(t)
 	root := filepath.Join("..", "..")
 	files := []string{filepath.Join(root, "bench.yaml")}
-	for _, pattern := range []string{"harness/config/testdata/good/*.yaml", "harness/cli/testdata/expected/*.yaml"} {
+	for _, pattern := range []string{"harness/config/testdata/config/good/*.yaml", "harness/cli/testdata/cli/expected/*.yaml"} {
 		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(more) < 2 {
 			t.Fatalf("%s: %d files, %v", pattern, len(more), err)

@@ -28,15 +28,15 @@ func (s streams) reports() *cli.Command {
 		Name:        "reports",
 		Usage:       "write reports and their references for tools that compare them",
 		Description: "For RadCliQ: predictions.csv and references.csv, two files of study_id and report of the same length and order, and ids.csv, by which assay import scores finds the answers again.",
-		Flags: []cli.Flag{ConfigFlag(),
+		Flags: []cli.Flag{configFlag(),
 			&cli.StringFlag{Name: "for", Value: exchange.Tools()[0], Usage: "the tool: " + strings.Join(exchange.Tools(), ", ")},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write into", TakesFile: true}},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			if !slices.Contains(exchange.Tools(), c.String("for")) {
-				return Usage("export reports: --for: expected one of %s, found %q", strings.Join(exchange.Tools(), ", "), c.String("for"))
+				return usage("export reports: --for: expected one of %s, found %q", strings.Join(exchange.Tools(), ", "), c.String("for"))
 			}
 			b, p, st, err := answers(c)
 			if err != nil {
@@ -46,44 +46,44 @@ func (s streams) reports() *cli.Command {
 			w, err := exchange.WriteReports(exchange.Cases(c.Context, b.Studies, p, st), c.String("out"))
 			switch {
 			case err != nil:
-				return Environment(err)
+				return environment(err)
 			case w.Reports == 0:
-				return Usage("export reports: %s has no report with a reference: study diagnosis writes some in arm findings", b.Config.Store)
+				return usage("export reports: %s has no report with a reference: study diagnosis writes some in arm findings", b.Config.Store)
 			}
 			_, err = fmt.Fprintf(s.Out, "%s: %d reports and their references, %d without a word left out\n", c.String("out"), w.Reports, w.Empty)
-			return Environment(err)
+			return environment(err)
 		},
 	}
 }
 
 // answers opens the store of bench.yaml with its plan.
 func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *store.Store, error) {
-	b, err := Load(c)
+	b, err := load(c)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
-		return nil, nil, nil, Usage("%w", err)
+		return nil, nil, nil, usage("%w", err)
 	}
 	st, err := store.OpenReader(c.Context, b.Config.Store)
-	return b, p, st, Environment(err)
+	return b, p, st, environment(err)
 }
 
-// ImportCommand is the command import.
-func ImportCommand(in Streams, version, revision string) *cli.Command {
+// importCommand is the command import.
+func importCommand(in Streams, version, revision string) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:   "import",
 		Usage:  "bring in what was made elsewhere: answers, and numbers that other tools computed of answers",
-		Action: func(c *cli.Context) error { return OnlySubcommands("assay import")(c) },
+		Action: func(c *cli.Context) error { return onlySubcommands("assay import")(c) },
 		Subcommands: []*cli.Command{{
 			Name:  "scores",
 			Usage: "store a tool's numbers with its name, version and file, and print all that are stored",
 			Description: "FILE is CSV with a header or JSON lines. Its ids are cases, or with --ids the numbers of assay export reports. Without FILE, what is stored is printed.\n" +
 				"Numbers of the same metric, tool and version are replaced. An empty field, null or nan is no number, and never 0.",
 			ArgsUsage: "[FILE]",
-			Flags: []cli.Flag{ConfigFlag(), JSONFlag(), FiguresFlag(),
+			Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 				&cli.StringFlag{Name: "metric", Usage: "what the numbers are: `NAME`"},
 				&cli.StringFlag{Name: "column", Usage: "of the numbers in FILE (default: the metric's name)"},
 				&cli.StringFlag{Name: "id", Value: "case", Usage: "the `COLUMN` of ids in FILE"},
@@ -118,7 +118,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 		return ""
 	}()
 	if wrong != "" {
-		return Usage("import scores: %s", wrong)
+		return usage("import scores: %s", wrong)
 	}
 	b, p, st, err := answers(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	var known []results.Digest
 	for one, err := range exchange.Cases(c.Context, b.Studies, p, st) {
 		if err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 		known = append(known, one.Digest)
 	}
@@ -136,7 +136,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	known = slices.Compact(known)
 	side, err := exchange.Open(c.Context, exchange.StoreOf(b.Config.Store))
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer side.Close()
 	if c.NArg() == 1 {
@@ -146,33 +146,33 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	all, err := side.All(c.Context)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if to := c.String("verdicts"); to != "" {
 		n := 0
-		if err := WriteFile(to, func(w io.Writer) (err error) {
+		if err := writeFile(to, func(w io.Writer) (err error) {
 			n, err = exchange.WriteVerdicts(w, all, strings.FieldsFunc(c.String("of"), func(r rune) bool { return r == ',' || r == ' ' }))
 			return err
 		}); err != nil {
-			return Usage("import scores: %w", errors.Join(err, os.Remove(to)))
+			return usage("import scores: %w", errors.Join(err, os.Remove(to)))
 		}
 		fmt.Fprintf(s.Err, "%s: %d verdicts\n", to, n)
 	}
 	clusters := map[string]map[string]string{}
 	for name := range b.Studies {
 		if clusters[name], err = score.Clusters(c.Context, st, name); err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 	}
 	section, err := exchange.Section(exchange.Cases(c.Context, b.Studies, p, st), all, clusters, b.Config.Seed, c.Int("draws"))
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	sections := []results.Section{section}
-	meta := report.Meta{Title: b.Config.Name, Figures: Figures(c), Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
+	meta := report.Meta{Title: b.Config.Name, Figures: figures(c), Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
 	dir := strings.TrimSuffix(exchange.StoreOf(b.Config.Store), ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nscores: %s\n", filepath.Join(dir, report.Page)))
 }
@@ -185,12 +185,12 @@ func (s streams) store(c *cli.Context, side *exchange.Store, known []results.Dig
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return Usage("import scores: %w", err)
+		return usage("import scores: %w", err)
 	}
 	var ids []byte
 	if name := c.String("ids"); name != "" {
 		if ids, err = os.ReadFile(name); err != nil {
-			return Usage("import scores: --ids: %w", err)
+			return usage("import scores: --ids: %w", err)
 		}
 	}
 	rows, problems := exchange.Parse(path, content, c.String("id"), column)
@@ -199,12 +199,12 @@ func (s streams) store(c *cli.Context, side *exchange.Store, known []results.Dig
 		problems = append(problems, table.Problem{File: path, Want: "a row", Got: "none"})
 	}
 	if len(problems) > 0 {
-		return Usage("import scores: nothing was stored:\n%w", table.Listed(problems))
+		return usage("import scores: nothing was stored:\n%w", table.Listed(problems))
 	}
 	m := exchange.Metric{Name: c.String("metric"), Tool: c.String("tool"), Version: c.String("tool-version"), Higher: c.String("direction") == "higher",
 		File: filepath.Base(path), Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content)))}
 	if err := side.Put(c.Context, m, joined); err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	none := 0
 	for _, j := range joined {

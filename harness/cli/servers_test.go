@@ -18,7 +18,7 @@ import (
 )
 
 // create writes a bench.yaml for the server at a URL, whose kind is not said.
-func create(t *testing.T, url string, models ...string) (Made, string, error) {
+func create(t *testing.T, url string, models ...string) (made, string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "q.jsonl")

@@ -22,7 +22,7 @@ func (s streams) showCommand() *cli.Command {
 		Usage:       "print the exact prompt, picture and curl of one trial, and what is stored of it",
 		Description: "Nothing is sent. Without --item, lists the items of the plan. Of a store that is named, shows what it has: answers and verdicts, without prompt and picture.",
 		ArgsUsage:   "[STORE.sqlite]",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "study", Usage: "default: the first"},
 			&cli.StringFlag{Name: "item"},
 			&cli.StringFlag{Name: "arm", Usage: "default: the study's last"},
@@ -33,7 +33,7 @@ func (s streams) showCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
-				path, err := StoreOf(c)
+				path, err := storeOf(c)
 				if err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ func (s streams) showCommand() *cli.Command {
 			t, err := experiment.Pick(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
 				Condition: c.String("condition"), Repeat: c.Int("repeat")})
 			if err != nil {
-				return Usage("show: %w", err)
+				return usage("show: %w", err)
 			}
 			return s.show(c, b, t)
 		},
@@ -59,30 +59,30 @@ func (s streams) showCommand() *cli.Command {
 // showStored lists a store's items, or shows what it has of a trial.
 func (s streams) showStored(c *cli.Context, path string) error {
 	if c.IsSet("out") {
-		return Usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
+		return usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
 	}
 	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	defer st.Close()
 	if c.String("item") != "" {
 		out, err := experiment.ShowStored(c.Context, st, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
 			Condition: c.String("condition"), Repeat: c.Int("repeat")})
 		if err != nil {
-			return Usage("show: %w", err)
+			return usage("show: %w", err)
 		}
 		return s.shown(c, out)
 	}
 	studies, err := experiment.Asked(c.Context, st)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	var rows []listed
 	for _, study := range studies {
 		for it, err := range st.Items(c.Context, study.Rules.Study) {
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			rows = append(rows, listed{Study: study.Rules.Study, Item: it.ID, Type: it.Type, Task: it.Task})
 		}
@@ -127,14 +127,14 @@ func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
 	end, err := experiment.Connect(b.Config, t.Key.Model, srv)
 	var bad servers.SettingError
 	if errors.As(err, &bad) {
-		return Usage("%w", err)
+		return usage("%w", err)
 	}
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	out, err := b.Show(c.Context, t, end.Backend, c.String("out"))
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	return s.shown(c, out)
 }
@@ -144,7 +144,7 @@ func (s streams) shown(c *cli.Context, out *experiment.Shown) error {
 		return s.JSON(out)
 	}
 	var lines strings.Builder
-	PrintShown(&lines, out)
+	printShown(&lines, out)
 	// Models and data sets are not trusted: a terminal obeys some characters.
 	_, err := io.WriteString(s.Out, text.VisibleLines(lines.String()))
 	return err

@@ -10,7 +10,7 @@ import (
 func TestVisibleSink(t *testing.T) {
 	for visible, want := range map[bool]string{true: "a\tb [U+001B][2J\nnext [U+009B] é\n", false: "a\tb \x1b[2J\nnext \u009b é\n"} {
 		var out strings.Builder
-		s := &Sink{W: &out, Visible: visible}
+		s := &sink{W: &out, Visible: visible}
 		if n, err := fmt.Fprint(s, "a\tb \x1b[2J\nnext \u009b é\n"); err != nil || n != 20 {
 			t.Errorf("%d bytes, %v", n, err)
 		}

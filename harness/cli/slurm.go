@@ -11,15 +11,15 @@ import (
 	"assay/harness/plan"
 )
 
-// SlurmCommand is the command slurm.
-func SlurmCommand(in Streams) *cli.Command {
+// slurmCommand is the command slurm.
+func slurmCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "slurm",
 		Usage: "print a script that runs an experiment in parts on a Slurm cluster",
 		Description: "Each task of its array job runs one part (as run --shard), goes on where it was when it is queued again, and has its\n" +
 			"servers to itself. A job after them joins the parts, judges what is open and reports. Submit all with bash FILE.",
-		Flags: []cli.Flag{ConfigFlag(),
+		Flags: []cli.Flag{configFlag(),
 			&cli.IntFlag{Name: "parts", Usage: "run in `N` parts", Required: true},
 			&cli.StringFlag{Name: "gres", Usage: "what a task holds, as `gpu:1`"},
 			&cli.StringFlag{Name: "time", Usage: "limit of a task, as `4:00:00`"},
@@ -28,36 +28,36 @@ func SlurmCommand(in Streams) *cli.Command {
 			&cli.IntFlag{Name: "notice", Value: 120, Usage: "stop a task this many `SECONDS` before its limit and queue it again"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			if n := c.Int("parts"); n < 1 || n > 10_000 {
-				return Usage("slurm: --parts: expected a number from 1 to 10000, found %d", n)
+				return usage("slurm: --parts: expected a number from 1 to 10000, found %d", n)
 			}
 			if n := c.Int("notice"); n < 1 || n > 65535 {
-				return Usage("slurm: --notice: expected a number of seconds from 1 to 65535, found %d", n)
+				return usage("slurm: --notice: expected a number of seconds from 1 to 65535, found %d", n)
 			}
-			b, err := Load(c)
+			b, err := load(c)
 			if err != nil {
 				return err
 			}
 			job, err := jobOf(c, b.Config)
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			for _, note := range slurmNotes(b.Config) {
 				fmt.Fprintln(s.Err, "note:", note)
 			}
 			if err := job.Script(s.Out); err != nil {
-				return Usage("slurm: %w", err)
+				return usage("slurm: %w", err)
 			}
 			return nil
 		},
 	}
 }
 
-func jobOf(c *cli.Context, cfg *config.Config) (SlurmJob, error) {
-	var job SlurmJob
+func jobOf(c *cli.Context, cfg *config.Config) (slurmJob, error) {
+	var job slurmJob
 	program, err := os.Executable()
 	if err != nil {
 		return job, err
@@ -70,7 +70,7 @@ func jobOf(c *cli.Context, cfg *config.Config) (SlurmJob, error) {
 	if err != nil {
 		return job, err
 	}
-	job = SlurmJob{Name: cfg.Name, Program: program, Dir: filepath.Dir(file), Config: file, Store: store, Notice: c.Int("notice")}
+	job = slurmJob{Name: cfg.Name, Program: program, Dir: filepath.Dir(file), Config: file, Store: store, Notice: c.Int("notice")}
 	for i := range c.Int("parts") {
 		job.Stores = append(job.Stores, plan.Shard{Part: i + 1, Of: c.Int("parts")}.Store(store))
 	}

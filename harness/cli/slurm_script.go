@@ -12,8 +12,8 @@ import (
 	"text/template"
 )
 
-// SlurmJob is an experiment to be run in parts.
-type SlurmJob struct {
+// slurmJob is an experiment to be run in parts.
+type slurmJob struct {
 	Name    string
 	Program string // path of assay on the nodes
 	Dir     string // where the tasks run: paths of bench.yaml are relative to it
@@ -26,27 +26,27 @@ type SlurmJob struct {
 }
 
 // Parts is how many there are.
-func (j SlurmJob) Parts() int { return len(j.Stores) }
+func (j slurmJob) Parts() int { return len(j.Stores) }
 
 //go:embed script.tmpl
 var script string
 
 // Script writes the script. An option that is not one of sbatch's or would end its
 // line is an error.
-func (j SlurmJob) Script(w io.Writer) error {
+func (j slurmJob) Script(w io.Writer) error {
 	for _, o := range append([]string{"--" + j.Name}, j.Options...) {
 		if !strings.HasPrefix(o, "-") || strings.ContainsAny(o, "\n\r\x00") {
 			return fmt.Errorf("expected an option of sbatch such as --partition=gpu, found %q", o)
 		}
 	}
-	t, err := template.New("script").Funcs(template.FuncMap{"quote": Quote}).Parse(script)
+	t, err := template.New("script").Funcs(template.FuncMap{"quote": quote}).Parse(script)
 	if err != nil {
 		return err
 	}
 	return t.Execute(w, j)
 }
 
-// Quote writes a word for a POSIX shell.
-func Quote(word string) string {
+// quote writes a word for a POSIX shell.
+func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

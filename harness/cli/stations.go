@@ -12,8 +12,8 @@ import (
 	"assay/results"
 )
 
-// From is the flag that says where the database is.
-func From() cli.Flag { return database("from") }
+// from is the flag that says where the database is.
+func from() cli.Flag { return database("from") }
 
 // Stations are the workers in the database that live, as the doctor compares them.
 func Stations(c *cli.Context) ([]doctor.Station, error) {
@@ -24,7 +24,7 @@ func Stations(c *cli.Context) ([]doctor.Station, error) {
 	defer f.Close()
 	all, err := f.Hosts(c.Context)
 	if err != nil {
-		return nil, Environment(err)
+		return nil, environment(err)
 	}
 	return stations(all)
 }
@@ -37,10 +37,10 @@ func stations(all []fleet.Host) (out []doctor.Station, err error) {
 		}
 		s := doctor.Station{From: "the database"}
 		if err := json.Unmarshal(h.Facts, &s.Host); err != nil {
-			return nil, Environment(fmt.Errorf("doctor: what host %s says of itself cannot be read: %w; its assay is of another version", h.Name, err))
+			return nil, environment(fmt.Errorf("doctor: what host %s says of itself cannot be read: %w; its assay is of another version", h.Name, err))
 		}
 		if err := json.Unmarshal(h.Models, &s.Models); err != nil {
-			return nil, Environment(fmt.Errorf("doctor: what host %s says of its models cannot be read: %w; its assay is of another version", h.Name, err))
+			return nil, environment(fmt.Errorf("doctor: what host %s says of its models cannot be read: %w; its assay is of another version", h.Name, err))
 		}
 		s.Host.Name, s.Host.Version = h.Name, h.Version
 		if h.Revision != "" {

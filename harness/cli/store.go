@@ -12,8 +12,8 @@ import (
 	"assay/results/store"
 )
 
-// StoreCommand is the command store.
-func StoreCommand(in Streams) *cli.Command {
+// storeCommand is the command store.
+func storeCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "store",
@@ -25,9 +25,9 @@ func StoreCommand(in Streams) *cli.Command {
 				Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
 					"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
 				ArgsUsage: "[STORE.sqlite]",
-				Flags:     []cli.Flag{ConfigFlag(), JSONFlag()},
+				Flags:     []cli.Flag{configFlag(), jsonFlag()},
 				Action: func(c *cli.Context) error {
-					path, err := StoreOf(c)
+					path, err := storeOf(c)
 					if err != nil {
 						return err
 					}
@@ -40,34 +40,34 @@ func StoreCommand(in Streams) *cli.Command {
 				Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
 					"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
 				ArgsUsage: "STORE.sqlite NEW.sqlite",
-				Flags:     []cli.Flag{JSONFlag()},
+				Flags:     []cli.Flag{jsonFlag()},
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 2 {
-						return Usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
+						return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
 					}
 					return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
 				},
 			},
 		},
-		Action: OnlySubcommands("store"),
+		Action: onlySubcommands("store"),
 	}
 }
 
 func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error {
 	found, err := store.Check(ctx, path)
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if asJSON {
 		err = s.JSON(found)
 	} else {
-		err = PrintLines(s.Out, Checked(found))
+		err = printLines(s.Out, checked(found))
 	}
 	if err != nil {
-		return Environment(err)
+		return environment(err)
 	}
 	if !found.Whole {
-		return Told{Err: Environment(fmt.Errorf("store %s: %w; restore a copy, or save what is whole with: assay store salvage %s NEW.sqlite", path, results.FaultDamaged, path))}
+		return told{Err: environment(fmt.Errorf("store %s: %w; restore a copy, or save what is whole with: assay store salvage %s NEW.sqlite", path, results.FaultDamaged, path))}
 	}
 	return nil
 }
@@ -75,15 +75,15 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) error {
 	saved, err := store.Salvage(ctx, from, to)
 	if err != nil {
-		return Told{Err: Environment(err)}
+		return told{Err: environment(err)}
 	}
 	if asJSON {
 		err = s.JSON(saved)
 	} else {
-		err = PrintLines(s.Out, SavedLines(saved))
+		err = printLines(s.Out, savedLines(saved))
 	}
 	if err == nil && saved.Lost() {
-		err = Failures("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)
+		err = failures("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"assay/results/text"
 )
 
-// PreviewSubject is a picture and the question it belongs to.
-type PreviewSubject struct {
+// previewSubject is a picture and the question it belongs to.
+type previewSubject struct {
 	Name    string
 	Item    dataset.Item // of an image file, made up to have its regions
 	Made    bool         // it was
@@ -26,11 +26,11 @@ type PreviewSubject struct {
 	Prompts map[string]string
 }
 
-// UnreadError is a picture of a data set that cannot be read.
-type UnreadError struct{ error }
+// unreadError is a picture of a data set that cannot be read.
+type unreadError struct{ error }
 
-// OfItem is the nth picture of an item, from 1, as a run shows it.
-func OfItem(b *experiment.Bench, id string, n int) (PreviewSubject, error) {
+// ofItem is the nth picture of an item, from 1, as a run shows it.
+func ofItem(b *experiment.Bench, id string, n int) (previewSubject, error) {
 	var ids []string
 	for _, d := range b.Config.Datasets {
 		set := b.Sets[d.Name]
@@ -43,25 +43,25 @@ func OfItem(b *experiment.Bench, id string, n int) (PreviewSubject, error) {
 				continue
 			}
 			if n < 1 || n > len(it.Images) {
-				return PreviewSubject{}, fmt.Errorf("item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
+				return previewSubject{}, fmt.Errorf("item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
 			}
 			file, err := it.Images[n-1].Load()
 			if err != nil {
-				return PreviewSubject{}, UnreadError{err}
+				return previewSubject{}, unreadError{err}
 			}
 			sides, err := render.Sides(&it, render.Frame{MaxSide: d.MaxSide, MaxPixels: d.MaxPixels})
 			if err != nil {
-				return PreviewSubject{}, UnreadError{err}
+				return previewSubject{}, unreadError{err}
 			}
-			return PreviewSubject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: sides[n-1], Metadata: d.Metadata}, Seed: b.Config.Seed,
+			return previewSubject{Name: id, Item: it, File: file, Picture: perturb.Picture{MaxSide: sides[n-1], Metadata: d.Metadata}, Seed: b.Config.Seed,
 				Pixels: render.Seed(b.Config.Seed, id, n-1), Prompts: b.Config.Prompts}, nil
 		}
 	}
-	return PreviewSubject{}, fmt.Errorf("no item %q in the data sets%s; assay show lists them", id, text.DidYouMean(id, ids))
+	return previewSubject{}, fmt.Errorf("no item %q in the data sets%s; assay show lists them", id, text.DidYouMean(id, ids))
 }
 
-// PreviewMade is what is asked of an image file.
-type PreviewMade struct {
+// previewMade is what is asked of an image file.
+type previewMade struct {
 	MaxSide int      // longest side to scale it down to; 0: as it is
 	Finding string   // whose boxes stand in the table of regions; "": none
 	Table   string   // of regions
@@ -69,23 +69,23 @@ type PreviewMade struct {
 	Seed    uint64
 }
 
-// OfFile makes an image file an item that has its regions.
-func OfFile(path string, m PreviewMade) (PreviewSubject, error) {
+// ofFile makes an image file an item that has its regions.
+func ofFile(path string, m previewMade) (previewSubject, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
-		return PreviewSubject{}, err
+		return previewSubject{}, err
 	}
 	if _, _, _, err := perturb.Config(file); err != nil {
-		return PreviewSubject{}, fmt.Errorf("%s: %w", path, err)
+		return previewSubject{}, fmt.Errorf("%s: %w", path, err)
 	}
 	it := dataset.Item{ID: filepath.Base(path), Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "elsewhere"}}}
 	if finding := m.Finding; finding != "" {
 		r, err := dataset.ReadRegions(m.Table)
 		if err != nil {
-			return PreviewSubject{}, err
+			return previewSubject{}, err
 		}
 		if it.Regions = r.Boxes(finding); it.Regions == nil {
-			return PreviewSubject{}, fmt.Errorf("no finding %q in the table of regions%s; it has %s", finding, text.DidYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
+			return previewSubject{}, fmt.Errorf("no finding %q in the table of regions%s; it has %s", finding, text.DidYouMean(finding, r.Findings()), strings.Join(r.Findings(), ", "))
 		}
 		if len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0 { // so that sides can be suggested
 			it.Type, it.Answer, it.Options = dataset.TypeComparative, "right", []dataset.Option{{Text: "right"}, {Text: "left"}, {Text: "same severity"}, {Text: "none"}}
@@ -94,14 +94,14 @@ func OfFile(path string, m PreviewMade) (PreviewSubject, error) {
 	for _, text := range m.Regions {
 		r, err := regionOf(text)
 		if err != nil {
-			return PreviewSubject{}, fmt.Errorf("--region: %w", err)
+			return previewSubject{}, fmt.Errorf("--region: %w", err)
 		}
 		if it.Regions == nil || it.Finding == "" && len(it.Regions[""]) == 0 {
 			it.Regions = map[string][]perturb.Region{"right": it.Regions["right"], "left": it.Regions["left"]}
 		}
 		it.Regions[""] = append(it.Regions[""], r)
 	}
-	return PreviewSubject{Name: it.ID, Item: it, Made: true, File: file, Picture: perturb.Picture{MaxSide: m.MaxSide}, Seed: m.Seed, Pixels: m.Seed}, nil
+	return previewSubject{Name: it.ID, Item: it, Made: true, File: file, Picture: perturb.Picture{MaxSide: m.MaxSide}, Seed: m.Seed, Pixels: m.Seed}, nil
 }
 
 // regionOf reads "30,35,70,65".

@@ -16,25 +16,25 @@ import (
 )
 
 // Submit is the command submit.
-func (s FleetCommands) Submit() *cli.Command {
+func (s fleetCommands) Submit() *cli.Command {
 	return &cli.Command{
 		Name:  "submit",
 		Usage: "put an experiment into a PostgreSQL database, for workers on several machines",
 		Description: "The experiment is cut into slices: one part of the items for one model. Tables are made where they are not there. Submitted\n" +
 			"again, the same experiment is left as it is; slices that failed are given out again.",
-		Flags: []cli.Flag{ConfigFlag(), JSONFlag(), database("to"),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), database("to"),
 			&cli.IntFlag{Name: "slice", Value: 100, Usage: "about `N` trials to a slice"},
 			&cli.StringSliceFlag{Name: "needs", Usage: "a model and what a worker must have for it: `MODEL=TAG,TAG`; may be given again"},
 			&cli.BoolFlag{Name: "retry-failed", Usage: "give those slices out again, too, in which a trial failed"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			if n := c.Int("slice"); n < 1 || n > 10_000 {
-				return Usage("submit: --slice: expected a number from 1 to 10000, found %d", n)
+				return usage("submit: --slice: expected a number from 1 to 10000, found %d", n)
 			}
-			b, err := Load(c)
+			b, err := load(c)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (s FleetCommands) Submit() *cli.Command {
 			}
 			defer f.Close()
 			if err := f.Migrate(c.Context); err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			sub, err := fleet.Submit(c.Context, f, b, s.manifest(b, machine.ThisHost(s.Version)), c.Int("slice"), needs)
 			if err != nil {
@@ -57,10 +57,10 @@ func (s FleetCommands) Submit() *cli.Command {
 			if sub.There {
 				e, err := f.Experiment(c.Context, sub.Experiment)
 				if err != nil {
-					return Environment(err)
+					return environment(err)
 				}
 				if sub.Again, err = f.Retry(c.Context, e.ID, c.Bool("retry-failed")); err != nil {
-					return Environment(err)
+					return environment(err)
 				}
 			}
 			for _, n := range sub.Notes {
@@ -74,7 +74,7 @@ func (s FleetCommands) Submit() *cli.Command {
 				said = fmt.Sprintf("%s is there already, and is the same; %s given out again", sub.Experiment, plural(sub.Again, "slice"))
 			}
 			_, err = fmt.Fprintln(s.Out, said)
-			return Environment(err)
+			return environment(err)
 		},
 	}
 }
@@ -83,9 +83,9 @@ func (s FleetCommands) Submit() *cli.Command {
 func differs(cfg *config.Config, err error) error {
 	var d *store.DiffersError
 	if !errors.As(err, &d) {
-		return Environment(err)
+		return environment(err)
 	}
-	return Usage("%s is not the experiment that was submitted as %s (submitted, and here):\n  %s\nmake them equal, or give this one another name", cfg.File, cfg.Name, strings.Join(d.Differences, "\n  "))
+	return usage("%s is not the experiment that was submitted as %s (submitted, and here):\n  %s\nmake them equal, or give this one another name", cfg.File, cfg.Name, strings.Join(d.Differences, "\n  "))
 }
 
 // needsOf reads MODEL=TAG,TAG.
@@ -98,10 +98,10 @@ func needsOf(given []string, cfg *config.Config) (map[string][]string, error) {
 	for _, g := range given {
 		model, tags, ok := strings.Cut(g, "=")
 		if !ok || tags == "" {
-			return nil, Usage("submit: --needs: expected MODEL=TAG,TAG, found %q", g)
+			return nil, usage("submit: --needs: expected MODEL=TAG,TAG, found %q", g)
 		}
 		if !slices.Contains(models, model) {
-			return nil, Usage("submit: --needs: there is no model %s%s", model, text.DidYouMean(model, models))
+			return nil, usage("submit: --needs: there is no model %s%s", model, text.DidYouMean(model, models))
 		}
 		out[model] = append(out[model], tagsOf(strings.Split(tags, ","))...)
 	}

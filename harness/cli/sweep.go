@@ -19,9 +19,9 @@ const (
 	mostLevels   = 12
 )
 
-// LevelsOf reads "opacity=.1,.3,.6": a parameter of the condition named, or, where none
+// levelsOf reads "opacity=.1,.3,.6": a parameter of the condition named, or, where none
 // is, of the one that shows it best.
-func LevelsOf(levels, condition string) (study.Sweep, error) {
+func levelsOf(levels, condition string) (study.Sweep, error) {
 	var sw study.Sweep
 	name, list, ok := strings.Cut(levels, "=")
 	if !ok {
@@ -96,13 +96,13 @@ func withParam(param, condition string) (perturb.Condition, error) {
 	return found[0], nil
 }
 
-// Levels draws a condition at levels of one of its parameters, on one picture or
+// levels draws a condition at levels of one of its parameters, on one picture or
 // several: a row of pictures for each, and below it their differences to the baseline.
-func Levels(subjects []PreviewSubject, sw study.Sweep) ([]*Sheet, image.Image, error) {
+func levels(subjects []previewSubject, sw study.Sweep) ([]*sheet, image.Image, error) {
 	if len(subjects) > mostPictures {
 		return nil, nil, fmt.Errorf("expected at most %d pictures, found %d", mostPictures, len(subjects))
 	}
-	var sheets []*Sheet
+	var sheets []*sheet
 	var tiles []tile
 	for _, s := range subjects {
 		list, missing, err := s.conditions(study.Choice{Sweeps: []study.Sweep{sw}})
@@ -116,7 +116,7 @@ func Levels(subjects []PreviewSubject, sw study.Sweep) ([]*Sheet, image.Image, e
 		if err != nil {
 			return nil, nil, err
 		}
-		p := &Sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []LeftOut{}}
+		p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []leftOut{}}
 		marked := small(base.pixels, among)
 		rows := [2][]tile{{{[]string{s.Name}, []image.Image{small(base.pixels, among)}}}, {{[]string{"differences to it:"}, []image.Image{marked}}}}
 		for _, level := range sw.Levels {
@@ -145,7 +145,7 @@ func Levels(subjects []PreviewSubject, sw study.Sweep) ([]*Sheet, image.Image, e
 }
 
 // inWords is how much a picture differs from the baseline, for a caption.
-func (d PreviewCondition) inWords() string {
+func (d previewCondition) inWords() string {
 	if d.Max == 0 {
 		return "no pixel differs"
 	}
@@ -153,29 +153,29 @@ func (d PreviewCondition) inWords() string {
 }
 
 // Pair draws one condition beside its difference to the baseline, without words.
-func (s PreviewSubject) Pair(name string, side int) (PreviewCondition, image.Image, error) {
-	choice, err := ChoiceOf(name)
+func (s previewSubject) Pair(name string, side int) (previewCondition, image.Image, error) {
+	choice, err := choiceOf(name)
 	if err != nil {
-		return PreviewCondition{}, nil, err
+		return previewCondition{}, nil, err
 	}
 	list, missing, err := s.conditions(choice)
 	if err != nil || len(list) < 2 {
-		return PreviewCondition{}, nil, fmt.Errorf("%s has no condition %s: %v %w", s.Name, name, missing, err)
+		return previewCondition{}, nil, fmt.Errorf("%s has no condition %s: %v %w", s.Name, name, missing, err)
 	}
 	base, err := s.render(list[0])
 	if err != nil {
-		return PreviewCondition{}, nil, err
+		return previewCondition{}, nil, err
 	}
 	d, err := s.render(list[1])
 	if err != nil {
-		return PreviewCondition{}, nil, err
+		return previewCondition{}, nil, err
 	}
 	d.compare(base.pixels)
 	return d, beside(small(d.pixels, side), small(differences(base.pixels, d.pixels), side)), nil
 }
 
 // Base draws the baseline beside itself with the regions of the question.
-func (s PreviewSubject) Base(side int) (image.Image, error) {
+func (s previewSubject) Base(side int) (image.Image, error) {
 	list, _, err := s.conditions(study.Choice{})
 	if err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ func TestARunOverStoredFailuresEndsAsTheFirstOneDid(t *testing.T) {
 		{run.Summary{Skipped: 3}, map[results.Status]int{results.StatusRefused: 2}, "asks again for the 2 judgments whose request the judge's server refused"},
 	} {
 		err := streams{Streams{Err: io.Discard}}.verdict(nil, c.sum, c.tally)
-		var e *ExitError
-		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &e) || e.Code != ExitFailures || !strings.Contains(err.Error(), c.says)) {
+		var e *exitError
+		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &e) || e.Code != exitFailures || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v, want %q", c.sum, err, c.says)
 		}
 	}

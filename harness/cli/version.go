@@ -40,9 +40,9 @@ func (s streams) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version, the source revision and the Go release",
-		Flags: []cli.Flag{JSONFlag()},
+		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			b := thisBuild()

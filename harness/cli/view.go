@@ -12,8 +12,8 @@ import (
 	"assay/results/viewer"
 )
 
-// ViewCommand is the command view.
-func ViewCommand(in Streams) *cli.Command {
+// viewCommand is the command view.
+func viewCommand(in Streams) *cli.Command {
 	s := streams{in}
 	return &cli.Command{
 		Name:  "view",
@@ -23,9 +23,9 @@ func ViewCommand(in Streams) *cli.Command {
 		ArgsUsage: "[STORE.sqlite ...]",
 		Flags: append([]cli.Flag{&cli.StringSliceFlag{Name: "config", Aliases: []string{"c"}, Value: cli.NewStringSlice("bench.yaml"), Usage: "an experiment `FILE`; again for the others", TakesFile: true},
 			&cli.BoolFlag{Name: "insecure", Usage: "let others in without TLS: who is on the way can read the pages and the token"}},
-			ListenFlags()...),
+			listenFlags()...),
 		Action: func(c *cli.Context) error {
-			o, err := Listen(c, false)
+			o, err := listen(c, false)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func ViewCommand(in Streams) *cli.Command {
 // storesOf are the stores that the arguments name, or else the first bench.yaml.
 func storesOf(c *cli.Context) ([]string, error) {
 	if c.NArg() == 0 {
-		path, err := StoreIn(c.StringSlice("config")[0])
+		path, err := storeIn(c.StringSlice("config")[0])
 		return []string{path}, err
 	}
 	var out []string
@@ -52,7 +52,7 @@ func storesOf(c *cli.Context) ([]string, error) {
 		}
 		found, err := filepath.Glob(filepath.Join(arg, "*.sqlite"))
 		if err != nil || len(found) == 0 {
-			return nil, Usage("view: expected stores (*.sqlite) in the folder %s, found none", arg)
+			return nil, usage("view: expected stores (*.sqlite) in the folder %s, found none", arg)
 		}
 		out = append(out, found...)
 	}
@@ -75,7 +75,7 @@ func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []st
 	for _, path := range paths {
 		r, err := Open(ctx, path, configs, Assemble)
 		if err != nil {
-			return Environment(err)
+			return environment(err)
 		}
 		name := r.Name
 		if taken[name]++; taken[name] > 1 {
@@ -94,7 +94,7 @@ func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []st
 			v.Watch(ctx, r)
 		})
 	}
-	return Environment(viewer.Serve(ctx, o, v.Handler(), func(address string) {
+	return environment(viewer.Serve(ctx, o, v.Handler(), func(address string) {
 		fmt.Fprintf(s.Out, "pages at %s until Ctrl-C\n", address)
 	}))
 }

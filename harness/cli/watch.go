@@ -16,23 +16,23 @@ import (
 )
 
 // Watch is the command watch.
-func (s FleetCommands) Watch() *cli.Command {
+func (s fleetCommands) Watch() *cli.Command {
 	return &cli.Command{
 		Name:  "watch",
 		Usage: "show hosts, slices, rates, failures and the time left of an experiment that several machines work on",
 		Description: "Every half minute a table on a terminal, elsewhere a line, until nothing is left to be done, or only judging\n" +
 			"that no worker does. Ctrl-C ends the watching alone. With --json or --once it looks once. Exit code 1: slices failed on every worker that tried.",
-		Flags: []cli.Flag{database("from"), experimentFlag(), JSONFlag(),
+		Flags: []cli.Flag{database("from"), experimentFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "look once, and print the table"},
 			&cli.DurationFlag{Name: "every", Usage: "look every `TIME`", Value: 30 * time.Second},
 		},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			every := c.Duration("every")
 			if every < time.Second || every > time.Hour {
-				return Usage("watch: --every: expected a time from 1s to 1h, found %s", every)
+				return usage("watch: --every: expected a time from 1s to 1h, found %s", every)
 			}
 			f, e, err := chosen(c)
 			if err != nil {
@@ -41,12 +41,12 @@ func (s FleetCommands) Watch() *cli.Command {
 			defer f.Close()
 			w := &fleet.Watch{From: f, Experiment: e.ID}
 			if !c.Bool("json") && !c.Bool("once") {
-				_, terminal := Interactive(s.Out)
+				_, terminal := interactive(s.Out)
 				return s.follow(c.Context, w, e.Name, every, terminal)
 			}
 			now, err := w.Look(c.Context)
 			if err != nil {
-				return Environment(err)
+				return environment(err)
 			}
 			if !c.Bool("json") {
 				fmt.Fprintln(s.Out, looked(e.Name, now))
@@ -61,14 +61,14 @@ func (s FleetCommands) Watch() *cli.Command {
 // given is what a look means for the exit code.
 func given(now fleet.Snapshot) error {
 	if n := now.FailedSlices(); n > 0 {
-		return Failures("%s failed on every worker that tried; assay submit again gives them out again", plural(n, "slice"))
+		return failures("%s failed on every worker that tried; assay submit again gives them out again", plural(n, "slice"))
 	}
 	return nil
 }
 
 // follow looks until nothing is left. A database that does not answer for a while ends
 // nothing but the first look.
-func (s FleetCommands) follow(ctx context.Context, w *fleet.Watch, name string, every time.Duration, terminal bool) error {
+func (s fleetCommands) follow(ctx context.Context, w *fleet.Watch, name string, every time.Duration, terminal bool) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	seen := false
@@ -76,9 +76,9 @@ func (s FleetCommands) follow(ctx context.Context, w *fleet.Watch, name string, 
 		now, err := w.Look(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return Interrupted("watching ended; the workers go on")
+			return interrupted("watching ended; the workers go on")
 		case err != nil && !seen:
-			return Environment(err)
+			return environment(err)
 		case err != nil:
 			fmt.Fprintln(s.Err, "the database does not answer; asking again:", err)
 		default:
@@ -94,7 +94,7 @@ func (s FleetCommands) follow(ctx context.Context, w *fleet.Watch, name string, 
 		}
 		select {
 		case <-ctx.Done():
-			return Interrupted("watching ended; the workers go on")
+			return interrupted("watching ended; the workers go on")
 		case <-tick.C:
 		}
 	}

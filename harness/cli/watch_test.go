@@ -35,7 +35,7 @@ func TestFollow(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs strings.Builder
-			s := FleetCommands{Streams: Streams{Out: &Sink{W: &out}, Err: &errs}}
+			s := fleetCommands{Streams: Streams{Out: &sink{W: &out}, Err: &errs}}
 			if err := s.follow(t.Context(), &fleet.Watch{From: &moving{}}, "exp", 10*time.Second, terminal); err != nil {
 				t.Fatal(err)
 			}
@@ -62,17 +62,17 @@ func TestFollow(t *testing.T) {
 func TestFollowEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		s := FleetCommands{Streams: Streams{Out: &Sink{W: &out}, Err: &out}}
-		var c *ExitError
-		if err := s.follow(t.Context(), &fleet.Watch{From: &moving{looks: 2}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != ExitEnvironment {
+		s := fleetCommands{Streams: Streams{Out: &sink{W: &out}, Err: &out}}
+		var c *exitError
+		if err := s.follow(t.Context(), &fleet.Watch{From: &moving{looks: 2}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != exitEnvironment {
 			t.Errorf("down: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(1500*time.Millisecond, stop)
-		if err := s.follow(ctx, &fleet.Watch{From: &moving{looks: 0}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != ExitInterrupted {
+		if err := s.follow(ctx, &fleet.Watch{From: &moving{looks: 0}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != exitInterrupted {
 			t.Errorf("interrupted: %v", err)
 		}
-		if err := given(fleet.Snapshot{Models: []fleet.Model{{Failed: 2}}}); !errors.As(err, &c) || c.Code != ExitFailures {
+		if err := given(fleet.Snapshot{Models: []fleet.Model{{Failed: 2}}}); !errors.As(err, &c) || c.Code != exitFailures {
 			t.Errorf("given up: %v", err)
 		}
 	})

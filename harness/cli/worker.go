@@ -21,7 +21,7 @@ import (
 )
 
 // Worker is the command worker.
-func (s FleetCommands) Worker() *cli.Command {
+func (s fleetCommands) Worker() *cli.Command {
 	return &cli.Command{
 		Name:  "worker",
 		Usage: "work on slices of an experiment that was submitted, until all are done",
@@ -39,14 +39,14 @@ func (s FleetCommands) Worker() *cli.Command {
 			&cli.DurationFlag{Name: "lease", Value: 30 * time.Second, Usage: "silent for longer than `TIME`, this worker loses its slice to others"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := NoArguments(c); err != nil {
+			if err := noArguments(c); err != nil {
 				return err
 			}
 			if d := c.Duration("lease"); d < time.Second || d > time.Hour {
-				return Usage("worker: --lease: expected a time from 1s to 1h, found %s", d)
+				return usage("worker: --lease: expected a time from 1s to 1h, found %s", d)
 			}
 			if n := c.Int("slot"); n < 1 || n > 1000 {
-				return Usage("worker: --slot: expected a number from 1 to 1000, found %d", n)
+				return usage("worker: --slot: expected a number from 1 to 1000, found %d", n)
 			}
 			f, err := open(c.Context, c, c.String("from"), true)
 			if err != nil {
@@ -58,14 +58,14 @@ func (s FleetCommands) Worker() *cli.Command {
 	}
 }
 
-func (s FleetCommands) work(c *cli.Context, f *fleet.Fleet) error {
+func (s fleetCommands) work(c *cli.Context, f *fleet.Fleet) error {
 	ctx := c.Context
 	e, b, err := mine(ctx, c, f)
 	if err != nil {
 		return err
 	}
 	if err := b.Config.Shift(c.Int("slot") - 1); err != nil {
-		return Usage("worker: %w", err)
+		return usage("worker: %w", err)
 	}
 	here := machine.ThisHost(s.Version)
 	if name := c.String("name"); name != "" {
@@ -78,13 +78,13 @@ func (s FleetCommands) work(c *cli.Context, f *fleet.Fleet) error {
 	fmt.Fprintf(s.Out, "%s: %s of %s stored\n", here.Name, plural(sum.Trials, "trial"), plural(sum.Slices, "slice"))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return Interrupted("interrupted: what was answered is in %s, and its slice was given back; the same command goes on", w.Dir)
+		return interrupted("interrupted: what was answered is in %s, and its slice was given back; the same command goes on", w.Dir)
 	case errors.Is(err, fleet.ErrTaken):
-		return Usage("worker: %w", err)
+		return usage("worker: %w", err)
 	case err != nil:
 		return differs(b.Config, err)
 	case sum.Failed > 0:
-		return Failures("%s failed on every worker that tried; assay watch says why, and assay submit again gives them out again", plural(sum.Failed, "slice"))
+		return failures("%s failed on every worker that tried; assay watch says why, and assay submit again gives them out again", plural(sum.Failed, "slice"))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 			return fleet.Experiment{}, nil, err
 		}
 		if name != "" && name != cfg.Name {
-			return fleet.Experiment{}, nil, Usage("worker: %s is experiment %s, and --experiment says %s", file, cfg.Name, name)
+			return fleet.Experiment{}, nil, usage("worker: %s is experiment %s, and --experiment says %s", file, cfg.Name, name)
 		}
 		name = cfg.Name
 	}
@@ -144,11 +144,11 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 		return e, nil, err
 	}
 	if named := programs(cfg); len(named) > 0 && !own && !c.Bool("trust-commands") {
-		return e, nil, Usage("worker: the bench.yaml that was submitted names programs of this machine, which the database could have anybody's: %s; read %s and begin with -c %[2]s, or with --trust-commands", strings.Join(named, "; "), file)
+		return e, nil, usage("worker: the bench.yaml that was submitted names programs of this machine, which the database could have anybody's: %s; read %s and begin with -c %[2]s, or with --trust-commands", strings.Join(named, "; "), file)
 	}
 	b, err := Assemble(cfg)
 	if err != nil {
-		return e, nil, Usage("%w", err)
+		return e, nil, usage("%w", err)
 	}
 	return e, b, nil
 }
@@ -177,18 +177,18 @@ func writeExperiment(e fleet.Experiment) (string, error) {
 	case err == nil && string(have) == e.Config:
 		return file, nil
 	case err == nil:
-		return "", Usage("worker: %s is here, and is not what was submitted: name it with -c if it is this machine's own, or move it away", file)
+		return "", usage("worker: %s is here, and is not what was submitted: name it with -c if it is this machine's own, or move it away", file)
 	case !errors.Is(err, os.ErrNotExist):
-		return "", Environment(err)
+		return "", environment(err)
 	}
 	// Not half of it, where two workers begin in one folder.
 	tmp, err := os.CreateTemp(".", "."+file+"-")
 	if err != nil {
-		return "", Environment(err)
+		return "", environment(err)
 	}
 	_, err = tmp.WriteString(e.Config)
 	if err = errors.Join(err, tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), file)
 	}
-	return file, Environment(err)
+	return file, environment(err)
 }

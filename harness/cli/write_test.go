@@ -24,7 +24,7 @@ func TestWriteFile(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(os.DevNull, device.Mode().Perm()) }) // of root, if this fails
 	for path, mode := range map[string]os.FileMode{path: 0o600, path + "l": 0o600, os.DevNull: device.Mode()} {
-		if err := WriteFile(path, func(w io.Writer) error {
+		if err := writeFile(path, func(w io.Writer) error {
 			if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 				t.Errorf("%s is %v while it is written, expected %v", path, info.Mode(), mode)
 			}

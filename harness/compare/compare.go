@@ -82,11 +82,11 @@ type Choice struct {
 	Tell func(done, of int)
 }
 
-// DifferentData is that no difference between two runs could be told from one of their
+// differentData is that no difference between two runs could be told from one of their
 // data.
-type DifferentData struct{ Data, A, B string }
+type differentData struct{ Data, A, B string }
 
-func (e *DifferentData) Error() string {
+func (e *differentData) Error() string {
 	return fmt.Sprintf("data set %s is %.12s in one run and %.12s in the other: their items are not the same questions", e.Data, e.A, e.B)
 }
 
@@ -100,14 +100,14 @@ func Runs(ctx context.Context, a, b *Run, want Choice) (*Comparison, error) {
 	for _, d := range a.Manifest.Datasets {
 		for _, e := range b.Manifest.Datasets {
 			if d.Name == e.Name && d.Digest != e.Digest {
-				return nil, &DifferentData{d.Name, string(d.Digest), string(e.Digest)}
+				return nil, &differentData{d.Name, string(d.Digest), string(e.Digest)}
 			}
 		}
 	}
 	for _, study := range slices.Sorted(maps.Keys(a.Studies)) { // under another name, too
 		d, known := dataOf(a, study)
 		if e, also := dataOf(b, study); known && also && d.Digest != e.Digest {
-			return nil, &DifferentData{d.Name + " of study " + study, string(d.Digest), string(e.Digest)}
+			return nil, &differentData{d.Name + " of study " + study, string(d.Digest), string(e.Digest)}
 		}
 	}
 	for _, why := range append(slices.Clone(a.Manifest.Synthetic), b.Manifest.Synthetic...) {

@@ -358,7 +358,7 @@ func TestWhatCannotBeCompared(t *testing.T) {
 	}
 	a.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "x"}}
 	b.Manifest.Datasets = []results.DatasetInfo{{Name: "d", Digest: "y"}}
-	var other *DifferentData
+	var other *differentData
 	if _, err := Runs(t.Context(), a, b, Choice{}); !errors.As(err, &other) {
 		t.Errorf("other data: %v", err)
 	}

@@ -26,7 +26,7 @@ func (c *checker) conditions(st *Study, s section, known study.Definition) {
 	switch {
 	case n == nil:
 		wanted[allConditions] = true
-	case n.Kind == IsText && n.Raw == allConditions:
+	case n.Kind == isText && n.Raw == allConditions:
 		wanted[allConditions] = true
 	default:
 		names := append(conditionNames(known), allConditions)
@@ -37,7 +37,7 @@ func (c *checker) conditions(st *Study, s section, known study.Definition) {
 			case w.text == perturb.Baseline().Name:
 				c.Errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
 			default:
-				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), Shown(w.text), text.DidYouMean(w.text, names))
+				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), text.DidYouMean(w.text, names))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 		s.none(changesNone(known), "remove the key", "sweeps")
 		return
 	}
-	if n.Kind != IsList {
+	if n.Kind != isList {
 		c.lost(path)
 		c.Errorf(n.At, path, "expected a list such as [{condition: VB-BB-, thickness_px: [1, 2, 4]}], found %s", n.Found())
 		return
@@ -105,13 +105,13 @@ func (c *checker) sweep(n *Node, path string, known study.Definition) (study.Swe
 	names := conditionNames(known)
 	at := slices.Index(names, w.text)
 	if at < 0 {
-		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), Shown(w.text), text.DidYouMean(w.text, names))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), text.DidYouMean(w.text, names))
 		return sw, false
 	}
 	sw.Condition = w.text
 	params := known.Conditions[at].Params()
 	if len(params) == 0 {
-		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", Shown(w.text))
+		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", shown(w.text))
 		return sw, false
 	}
 	keys := []string{"condition"}
@@ -119,7 +119,7 @@ func (c *checker) sweep(n *Node, path string, known study.Definition) (study.Swe
 		keys = append(keys, p.Name)
 	}
 	c.section(n, path, keys...)
-	var given []Entry
+	var given []entry
 	for _, e := range n.Entries {
 		if e.Key != "condition" && slices.Contains(keys, e.Key) {
 			given = append(given, e)
@@ -147,7 +147,7 @@ func (c *checker) levels(n *Node, path string, p perturb.Param) []float64 {
 	if p.Integer {
 		want = fmt.Sprintf("whole numbers from %v to %v", p.Min, p.Max)
 	}
-	if n.Kind != IsList {
+	if n.Kind != isList {
 		c.lost(path)
 		c.Errorf(n.At, path, "expected a list of %s, found %s", want, n.Found())
 		return nil
@@ -156,7 +156,7 @@ func (c *checker) levels(n *Node, path string, p perturb.Param) []float64 {
 	bad := false
 	for i, it := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		holder := section{c, &Node{Kind: IsMapping, At: it.At, Entries: []Entry{{Key: at, At: it.At, Value: it}}}, ""}
+		holder := section{c, &Node{Kind: IsMapping, At: it.At, Entries: []entry{{Key: at, At: it.At, Value: it}}}, ""}
 		before := len(c.Errs)
 		v := holder.number(at, math.NaN(), p.Min, p.Max)
 		switch {

@@ -213,13 +213,13 @@ type Telemetry struct {
 	// Remote are exporters of the metrics of servers' GPUs elsewhere.
 	Remote []Remote `json:",omitempty"`
 	// Meters are power meters in front of this machine.
-	Meters []Meter `json:",omitempty"`
+	Meters []meter `json:",omitempty"`
 	// Calibration is the path of a file that assay calibrate wrote; "": none.
 	Calibration string `json:",omitempty"`
 }
 
-// Meter is a plug that serves its power as JSON.
-type Meter struct {
+// meter is a plug that serves its power as JSON.
+type meter struct {
 	URL   string
 	Field string `json:",omitempty"` // path of the watts; "": as a Shelly or Tasmota has it
 }
@@ -233,8 +233,8 @@ type Remote struct {
 	KeyFile string   `json:",omitempty"`
 }
 
-// Devices are the kinds of device that can be watched.
-func Devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phantom"} }
+// devices are the kinds of device that can be watched.
+func devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phantom"} }
 
 // Watches says whether devices of a kind are to be looked for.
 func (t Telemetry) Watches(kind string) bool { return t.Auto || slices.Contains(t.Devices, kind) }

@@ -72,7 +72,7 @@ func TestErrorsStandWhereTheMistakeIs(t *testing.T) {
 }
 
 func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
-	for _, f := range Coming() {
+	for _, f := range coming() {
 		text := good(t)
 		path, value, isValue := strings.Cut(f[0], "=")
 		keys := strings.Split(strings.Replace(path, "studies.*", "studies.cot", 1), ".")

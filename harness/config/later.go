@@ -2,11 +2,11 @@ package config
 
 import "strings"
 
-// Later says what of bench.yaml this version cannot do yet, by a key's path or by path and
+// later says what of bench.yaml this version cannot do yet, by a key's path or by path and
 // value with "=" between. Such a key is refused in words, because a run without it would
 // not be the run that was asked for.
-func Later(path string) (what string, ok bool) {
-	for _, f := range Coming() {
+func later(path string) (what string, ok bool) {
+	for _, f := range coming() {
 		if matches(f[0], path) {
 			return f[1], true
 		}
@@ -14,8 +14,8 @@ func Later(path string) (what string, ok bool) {
 	return "", false
 }
 
-// Coming are patterns, and what they are. A star stands for any one name.
-func Coming() [][2]string {
+// coming are patterns, and what they are. A star stands for any one name.
+func coming() [][2]string {
 	return [][2]string{
 		{"backends.*.kind=hosted", "hosted models other than judges (kind: hosted under judges)"},
 		{"studies.*.na", "the choice of how N/A steps count"},

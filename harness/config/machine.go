@@ -33,23 +33,23 @@ func (c *checker) telemetry(s section) Telemetry {
 	if in.get("calibration") != nil {
 		t.Calibration = in.file("calibration")
 	}
-	in.asks("devices", Rule{Type: List, Values: Devices(), Names: []string{"auto", "none"}, Default: "auto"})
+	in.asks("devices", Rule{Type: List, Values: devices(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
-	if d == nil || d.Kind == IsText && d.Raw == "auto" {
+	if d == nil || d.Kind == isText && d.Raw == "auto" {
 		return t
 	}
 	t.Auto = false
-	if d.Kind == IsText && d.Raw == "none" {
+	if d.Kind == isText && d.Raw == "none" {
 		return t
 	}
-	if d.Kind != IsList {
-		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(Devices(), ", "), d.Found())
+	if d.Kind != isList {
+		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(devices(), ", "), d.Found())
 		return t
 	}
 	list, _ := in.words("devices")
 	for _, w := range list {
-		if !slices.Contains(Devices(), w.text) {
-			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(Devices()), Shown(w.text), text.DidYouMean(w.text, Devices()))
+		if !slices.Contains(devices(), w.text) {
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(devices()), shown(w.text), text.DidYouMean(w.text, devices()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)
@@ -66,21 +66,21 @@ func (s section) gpus() (out []string) {
 	}
 	path := Join(s.path, "gpus")
 	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
-	if n.Kind != IsList || len(n.Items) == 0 {
+	if n.Kind != isList || len(n.Items) == 0 {
 		s.wrong("gpus", n, want+"%s", n.Found())
 		return nil
 	}
 	for i, it := range n.Items {
 		text := it.Raw
-		if it.Kind == IsWhole {
+		if it.Kind == isWhole {
 			text = fmt.Sprint(it.Value)
 		}
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case it.Kind != IsText && it.Kind != IsWhole || !gpuName.MatchString(text):
+		case it.Kind != isText && it.Kind != isWhole || !gpuName.MatchString(text):
 			s.c.Errorf(it.At, at, want+"%s", it.Found())
 		case slices.Contains(out, text):
-			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", Shown(text))
+			s.c.Errorf(it.At, at, "expected each GPU once, found %s twice", shown(text))
 		default:
 			out = append(out, text)
 		}
@@ -95,7 +95,7 @@ func (c *checker) remotes(s section) (out []Remote) {
 	if n == nil {
 		return nil
 	}
-	if n.Kind != IsList {
+	if n.Kind != isList {
 		s.wrong("remote", n, `expected a list such as [{backend: gpu-box, url: "http://gpu-box:9400/metrics"}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
@@ -117,21 +117,21 @@ func (c *checker) remotes(s section) (out []Remote) {
 }
 
 // meters are plugs in front of this machine.
-func (c *checker) meters(s section) (out []Meter) {
+func (c *checker) meters(s section) (out []meter) {
 	s.asks("meters", Rule{Type: List})
 	n := s.get("meters")
 	if n == nil {
 		return nil
 	}
-	if n.Kind != IsList {
+	if n.Kind != isList {
 		s.wrong("meters", n, `expected a list such as [{url: "http://plug/rpc/Switch.GetStatus?id=0", field: apower}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
 		in := c.section(it, fmt.Sprintf("%s[%d]", Join(s.path, "meters"), i), "url", "field")
-		var m Meter
+		var m meter
 		if w, ok := in.text("url"); in.need("url") && ok {
 			base, query, asks := strings.Cut(w.text, "?") // plugs are asked by a query
-			address, _, found := ReadAddress(base)
+			address, _, found := readAddress(base)
 			switch {
 			case strings.HasPrefix(base, "unix:"):
 				found = "a socket of this machine"
@@ -172,7 +172,7 @@ func (c *checker) cost(s section) *results.Cost {
 		w, _ := in.text("currency")
 		p.Currency = w.text
 		if len([]rune(w.text)) > 8 {
-			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", Shown(w.text))
+			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", shown(w.text))
 		}
 	}
 	price := func(s section, key string, least float64) *float64 {
@@ -191,7 +191,7 @@ func (c *checker) cost(s section) *results.Cost {
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
 		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
-	in.asks("hosted_per_million", Rule{Type: Number, Least: "0", Most: Short(maxPrice)})
+	in.asks("hosted_per_million", Rule{Type: Number, Least: "0", Most: short(maxPrice)})
 	if h := in.get("hosted_per_million"); h != nil && h.Kind == IsMapping {
 		of := c.section(h, "cost.hosted_per_million", "input", "output")
 		of.need("input")
@@ -220,7 +220,7 @@ func (s section) managed(b *Backend, local bool) {
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)
 	b.Restarts = s.whole("restarts", defaultRestarts, 0, 1000)
 	path := Join(s.path, "command")
-	if n.Kind != IsList || len(n.Items) == 0 {
+	if n.Kind != isList || len(n.Items) == 0 {
 		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.Found())
 		return
 	}
@@ -233,7 +233,7 @@ func (s section) managed(b *Backend, local bool) {
 		if strings.Contains(word, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
 		}
-		if HoldsSecret(word) {
+		if holdsSecret(word) {
 			// Not shown: it may hold the secret.
 			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
 		}

@@ -22,8 +22,8 @@ import (
 	"assay/results/text"
 )
 
-// Files is where Parse looks for what a bench.yaml names.
-type Files interface {
+// files is where Parse looks for what a bench.yaml names.
+type files interface {
 	Stat(path string) (fs.FileInfo, error)
 	ReadFile(path string) ([]byte, error)
 }
@@ -53,15 +53,15 @@ const maxText = 1 << 16 // bytes
 
 // Parse resolves the text of a bench.yaml. The config is nil when there are
 // errors; file is for their positions and for the folder that paths start from.
-func Parse(file string, text []byte, known Known, files Files) (*Config, Errors) {
+func Parse(file string, text []byte, known Known, files files) (*Config, Errors) {
 	return parse(file, text, known, files, nil)
 }
 
 // parse is Parse. seen takes down what is asked of values; nil: nobody wants to know.
-func parse(file string, text []byte, known Known, files Files, seen *Record) (*Config, Errors) {
+func parse(file string, text []byte, known Known, files files, seen *record) (*Config, Errors) {
 	t := Tree{File: file}
 	if len(text) > maxText {
-		t.Errorf(Pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
+		t.Errorf(pos{Line: 1, Column: 1}, "", "expected at most %d bytes, found %d; is this a bench.yaml?", maxText, len(text))
 		return nil, t.Errs
 	}
 	root := t.Parse(text)
@@ -88,8 +88,8 @@ func parse(file string, text []byte, known Known, files Files, seen *Record) (*C
 type checker struct {
 	Tree
 	known Known
-	files Files
-	seen  *Record
+	files files
+	seen  *record
 	// unsure says that something could not be understood, so that a name which
 	// seems unused may well be used there.
 	unsure bool
@@ -105,14 +105,14 @@ type checker struct {
 type names struct {
 	section string
 	order   []string
-	at      map[string]Pos
+	at      map[string]pos
 	used    map[string]bool
 	unsure  bool // a name of this section was misspelt somewhere
 }
 
-func (ns *names) add(e Entry) {
+func (ns *names) add(e entry) {
 	if ns.at == nil {
-		ns.at, ns.used = map[string]Pos{}, map[string]bool{}
+		ns.at, ns.used = map[string]pos{}, map[string]bool{}
 	}
 	ns.order = append(ns.order, e.Key)
 	ns.at[e.Key] = e.At
@@ -129,7 +129,7 @@ func (c *checker) lost(path string) {
 // word is a text and where it stands.
 type word struct {
 	text string
-	at   Pos
+	at   pos
 	path string
 }
 
@@ -141,9 +141,9 @@ func (c *checker) refer(ns *names, w word) bool {
 	}
 	ns.unsure = true
 	if len(ns.order) == 0 {
-		c.Errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, Shown(w.text))
+		c.Errorf(w.at, w.path, "expected a name under %s, found %s, and nothing is defined there", ns.section, shown(w.text))
 	} else {
-		c.Errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), Shown(w.text), ns.section, text.DidYouMean(w.text, ns.order))
+		c.Errorf(w.at, w.path, "expected %s, found %s, which is not under %s%s", oneOf(ns.order), shown(w.text), ns.section, text.DidYouMean(w.text, ns.order))
 	}
 	return false
 }
@@ -187,7 +187,7 @@ func (c *checker) section(n *Node, path string, keys ...string) section {
 			c.Errorf(e.At, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
 		case !slices.Contains(keys, e.Key):
 			c.lost(path)
-			c.Errorf(e.At, path, "expected %s, found the unknown key %s%s", oneOf(keys), Shown(e.Key), text.DidYouMean(e.Key, keys))
+			c.Errorf(e.At, path, "expected %s, found the unknown key %s%s", oneOf(keys), shown(e.Key), text.DidYouMean(e.Key, keys))
 		}
 	}
 	return s
@@ -209,8 +209,8 @@ func (c *checker) mapping(n *Node, path string) bool {
 
 // refused reports a feature that this version does not have. path may end in
 // "=value".
-func (c *checker) refused(path string, at Pos) bool {
-	what, later := Later(path)
+func (c *checker) refused(path string, at pos) bool {
+	what, later := later(path)
 	if !later {
 		return false
 	}
@@ -261,13 +261,13 @@ func (s section) text(key string) (word, bool) {
 
 func (c *checker) text(n *Node, path string) (word, bool) {
 	switch n.Kind {
-	case IsText:
+	case isText:
 		if strings.TrimSpace(n.Raw) == "" || strings.ContainsFunc(n.Raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			c.Errorf(n.At, path, "expected a line of text, found %s", Shown(n.Raw))
+			c.Errorf(n.At, path, "expected a line of text, found %s", shown(n.Raw))
 			return word{}, false
 		}
 		return word{n.Raw, n.At, path}, true
-	case IsWhole, IsNumber, IsFlag:
+	case isWhole, isNumber, isFlag:
 		c.Errorf(n.At, path, "expected text, found %s; quote it", n.Found())
 	default:
 		c.Errorf(n.At, path, "expected text, found %s", n.Found())
@@ -289,7 +289,7 @@ func (s section) choice(key string, from ...string) string {
 	}
 	if !slices.Contains(from, w.text) {
 		s.c.lost(w.path)
-		s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), Shown(w.text), text.DidYouMean(w.text, from))
+		s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(from), shown(w.text), text.DidYouMean(w.text, from))
 		return ""
 	}
 	return w.text
@@ -310,7 +310,7 @@ func (s section) whole(key string, def, least, most int) int {
 	if u, big := n.Value.(uint64); big && u <= uint64(most) {
 		v, ok = int64(u), true
 	}
-	if n.Kind != IsWhole || !ok || !Decimal(n.Raw) || v < int64(least) || v > int64(most) {
+	if n.Kind != isWhole || !ok || !decimal(n.Raw) || v < int64(least) || v > int64(most) {
 		s.wrong(key, n, "expected a whole number from %d to %d, found %s", least, most, n.Found())
 		return def
 	}
@@ -319,9 +319,9 @@ func (s section) whole(key string, def, least, most int) int {
 
 // number is any number; absent: def.
 func (s section) number(key string, def, least, most float64) float64 {
-	r := Rule{Type: Number, Least: Short(least), Most: Short(most)}
+	r := Rule{Type: Number, Least: short(least), Most: short(most)}
 	if def > least {
-		r.Default = Short(def)
+		r.Default = short(def)
 	}
 	s.asks(key, r)
 	n := s.get(key)
@@ -332,9 +332,9 @@ func (s section) number(key string, def, least, most float64) float64 {
 	ok := true
 	switch x := n.Value.(type) {
 	case int64:
-		v, ok = float64(x), Decimal(n.Raw)
+		v, ok = float64(x), decimal(n.Raw)
 	case uint64:
-		v, ok = float64(x), Decimal(n.Raw)
+		v, ok = float64(x), decimal(n.Raw)
 	case float64:
 		v = x
 	default:
@@ -374,11 +374,11 @@ func (s section) words(key string) ([]word, bool) {
 
 func (c *checker) words(n *Node, path string) []word {
 	c.seen.Ask(path, Rule{Type: List})
-	if n.Kind != IsList {
+	if n.Kind != isList {
 		c.lost(path)
 		hint := ""
-		if n.Kind == IsText {
-			hint = "; write [" + Cut(n.Raw) + "]"
+		if n.Kind == isText {
+			hint = "; write [" + cut(n.Raw) + "]"
 		}
 		c.Errorf(n.At, path, "expected a list, found %s%s", n.Found(), hint)
 		return nil
@@ -393,7 +393,7 @@ func (c *checker) words(n *Node, path string) []word {
 			continue
 		}
 		if slices.ContainsFunc(out, func(o word) bool { return o.text == w.text }) {
-			c.Errorf(w.at, w.path, "expected each name once, found %s again; remove one", Shown(w.text))
+			c.Errorf(w.at, w.path, "expected each name once, found %s again; remove one", shown(w.text))
 			continue
 		}
 		out = append(out, w)
@@ -402,7 +402,7 @@ func (c *checker) words(n *Node, path string) []word {
 }
 
 // named iterates over a section of named mappings, checking the names.
-func (c *checker) named(s section, key string, each func(name string, e Entry)) {
+func (c *checker) named(s section, key string, each func(name string, e entry)) {
 	n := s.get(key)
 	if n == nil || !c.mapping(n, key) {
 		return
@@ -415,9 +415,9 @@ func (c *checker) named(s section, key string, each func(name string, e Entry)) 
 		if key != "studies" { // which have names of their own
 			c.seen.Name(Join(key, e.Key), key+".*")
 		}
-		if !Name(e.Key) {
+		if !name(e.Key) {
 			c.lost(key)
-			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", Shown(e.Key))
+			c.Errorf(e.At, key, "expected a name of letters, digits and . _ : @ + / - that begins with a letter or digit, found %s", shown(e.Key))
 		}
 		each(e.Key, e)
 	}
@@ -450,11 +450,11 @@ func (c *checker) exists(w word, folder bool) string {
 	info, err := c.files.Stat(p)
 	switch {
 	case err != nil:
-		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, Shown(p), Cause(err))
+		c.Errorf(w.at, w.path, "expected %s, found none at %s: %s; paths start from the folder of this file", want, shown(p), cause(err))
 	case info.IsDir() != folder && folder:
-		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", Shown(p))
+		c.Errorf(w.at, w.path, "expected a folder, found a file at %s", shown(p))
 	case info.IsDir() != folder:
-		c.Errorf(w.at, w.path, "expected a file, found a folder at %s", Shown(p))
+		c.Errorf(w.at, w.path, "expected a file, found a folder at %s", shown(p))
 	default:
 		return p
 	}

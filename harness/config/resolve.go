@@ -28,8 +28,8 @@ func (c *checker) config(root *Node) *Config {
 	}
 	if w, ok := s.text("name"); ok {
 		cfg.Name = w.text
-		if !Name(w.text) || strings.ContainsAny(w.text, "/:@+") {
-			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", Shown(w.text))
+		if !name(w.text) || strings.ContainsAny(w.text, "/:@+") {
+			c.Errorf(w.at, w.path, "expected letters, digits and . _ - that begin with a letter or digit, found %s", shown(w.text))
 		}
 	}
 	cfg.Seed = s.seed()
@@ -37,7 +37,7 @@ func (c *checker) config(root *Node) *Config {
 	if w, ok := s.text("store"); ok {
 		cfg.Store = c.path(w.text)
 		if info, err := c.files.Stat(cfg.Store); err == nil && info.IsDir() {
-			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", Shown(cfg.Store))
+			c.Errorf(w.at, w.path, "expected the path of a file, found a folder at %s; add a file name", shown(cfg.Store))
 		}
 	}
 	cfg.Rules = results.RulesPaper
@@ -46,27 +46,27 @@ func (c *checker) config(root *Node) *Config {
 	}
 
 	c.datasets.section, c.backends.section, c.models.section, c.judges.section = "datasets", "backends", "models", "judges"
-	c.named(s, "datasets", func(name string, e Entry) {
+	c.named(s, "datasets", func(name string, e entry) {
 		c.datasets.add(e)
 		d := c.dataset(cfg, name, e.Value)
 		d.At = fmt.Sprintf("%s:%d:%d", c.File, e.At.Line, e.At.Column)
 		cfg.Datasets = append(cfg.Datasets, d)
 	})
-	c.named(s, "backends", func(name string, e Entry) {
+	c.named(s, "backends", func(name string, e entry) {
 		c.backends.add(e)
 		cfg.Backends = append(cfg.Backends, c.backend(name, e.Value))
 	})
-	c.named(s, "models", func(name string, e Entry) {
+	c.named(s, "models", func(name string, e entry) {
 		c.models.add(e)
 		cfg.Models = append(cfg.Models, c.model(cfg, name, e.Value))
 	})
 	if s.get("judges") != nil {
-		c.named(s, "judges", func(name string, e Entry) {
+		c.named(s, "judges", func(name string, e entry) {
 			c.judges.add(e)
 			cfg.Judges = append(cfg.Judges, c.judge(cfg, name, e.Value))
 		})
 	}
-	c.named(s, "studies", func(name string, e Entry) {
+	c.named(s, "studies", func(name string, e entry) {
 		if c.refused(Join("studies", name), e.At) {
 			c.unsure, c.foreign = true, true
 			return
@@ -75,7 +75,7 @@ func (c *checker) config(root *Node) *Config {
 		i := slices.IndexFunc(c.known.Studies, func(k study.Definition) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
-			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), Shown(name), text.DidYouMean(name, known))
+			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), text.DidYouMean(name, known))
 			return
 		}
 		cfg.Studies = append(cfg.Studies, c.study(cfg, c.known.Studies[i], e.Value))
@@ -98,11 +98,11 @@ func (s section) seed() uint64 {
 	}
 	switch v := n.Value.(type) {
 	case int64:
-		if v >= 0 && Decimal(n.Raw) {
+		if v >= 0 && decimal(n.Raw) {
 			return uint64(v)
 		}
 	case uint64:
-		if Decimal(n.Raw) {
+		if decimal(n.Raw) {
 			return v
 		}
 	}
@@ -183,7 +183,7 @@ func (s section) columns(key string) dataset.Mapping {
 		n := in.get(f)
 		switch {
 		case n == nil:
-		case n.Kind == IsList:
+		case n.Kind == isList:
 			for _, w := range s.c.words(n, Join(path, f)) {
 				out[f] = append(out[f], w.text)
 			}
@@ -207,9 +207,9 @@ func (s section) place(k dataset.Key) (resolved, written string) {
 	info, err := s.c.files.Stat(p)
 	switch {
 	case len(k.Names) > 0 && (err != nil || info.IsDir()):
-		s.c.Errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), Shown(p), text.DidYouMean(w.text, k.Names))
+		s.c.Errorf(w.at, w.path, "expected %s, which is built in, or a file, found neither at %s%s", oneOf(k.Names), shown(p), text.DidYouMean(w.text, k.Names))
 	case err == nil && !info.IsDir() && !info.Mode().IsRegular() && !k.Folder:
-		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", Shown(p))
+		s.c.Errorf(w.at, w.path, "expected a regular file, found a pipe, a socket or a device at %s", shown(p))
 	default:
 		p = s.c.exists(w, k.Folder || k.Either && err == nil && info.IsDir())
 	}
@@ -291,7 +291,7 @@ func (s section) omit(kind kinds.Kind) (out []string) {
 	list, _ := s.words("omit")
 	for _, w := range list {
 		if !slices.Contains(kind.Omits, w.text) {
-			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), Shown(w.text), text.DidYouMean(w.text, kind.Omits))
+			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), shown(w.text), text.DidYouMean(w.text, kind.Omits))
 		}
 		out = append(out, w.text)
 	}
@@ -327,7 +327,7 @@ func (c *checker) kindless(n *Node, path string) {
 // port is what {port} in url and command stands for; 0: it is not in url.
 func (s section) port() int {
 	n, used := s.get("port"), false
-	if u := s.get("url"); u != nil && u.Kind == IsText {
+	if u := s.get("url"); u != nil && u.Kind == isText {
 		used = strings.Contains(u.Raw, "{port}")
 	}
 	switch {
@@ -353,7 +353,7 @@ func (s section) url(port int) (address string, local bool) {
 		}
 		w.text = strings.ReplaceAll(w.text, "{port}", strconv.Itoa(port))
 	}
-	address, local, found := ReadAddress(w.text)
+	address, local, found := readAddress(w.text)
 	if found != "" {
 		s.c.Errorf(w.at, w.path, "expected a server's address such as http://127.0.0.1:8080, found %s", found)
 	}
@@ -373,7 +373,7 @@ func (s section) options() map[string]any {
 
 func (c *checker) option(n *Node, path string) {
 	for _, e := range n.Entries {
-		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == IsText {
+		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == isText {
 			c.Errorf(e.At, Join(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
 		}
 		c.option(e.Value, Join(path, e.Key))
@@ -412,11 +412,11 @@ func (s section) groups() (out []string) {
 	}
 	var list []word
 	switch n.Kind {
-	case IsText:
+	case isText:
 		if w, ok := s.text("group"); ok {
 			list = []word{w}
 		}
-	case IsList:
+	case isList:
 		list, _ = s.words("group")
 	default:
 		s.wrong("group", n, "expected a name or a list of names, as open or [open, medical], found %s", n.Found())
@@ -450,7 +450,7 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 		w = word{def, s.n.At, s.path}
 	}
 	if phantom && !slices.Contains(c.known.Phantoms, w.text) {
-		c.Errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), Shown(w.text), text.DidYouMean(w.text, c.known.Phantoms))
+		c.Errorf(w.at, w.path, "expected a phantom reader (%s), found %s%s", strings.Join(c.known.Phantoms, ", "), shown(w.text), text.DidYouMean(w.text, c.known.Phantoms))
 	}
 	return w.text
 }
@@ -492,7 +492,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 		j.Backend, phantom = c.server(cfg, s)
 		if b, _ := cfg.Backend(j.Backend); b.Server().Imported {
 			w, _ := s.text("backend")
-			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", Shown(w.text))
+			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", shown(w.text))
 		}
 		j.Model = c.tag(s, name, phantom)
 	}
@@ -533,7 +533,7 @@ func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judge.Kind) {
 			}
 			b, err := c.files.ReadFile(p)
 			if err != nil {
-				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", Cause(err), Shown(p))
+				s.wrong(k.Name, s.get(k.Name), "expected a file that can be read, found %s at %s", cause(err), shown(p))
 			}
 			j.Values[k.Name], j.Content = p, b
 		case k.Values != nil:
@@ -568,9 +568,9 @@ func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
 		st.Timed = *timed
 	}
 	if st.Timed {
-		if n := s.get("in_flight"); n != nil && n.Kind == IsList && known.Loads {
+		if n := s.get("in_flight"); n != nil && n.Kind == isList && known.Loads {
 			st.Levels = s.levels(n)
-		} else if n != nil && (n.Kind != IsWhole || n.Raw != "1") {
+		} else if n != nil && (n.Kind != isWhole || n.Raw != "1") {
 			s.wrong("in_flight", n, "expected 1 or nothing, because timed is true, found %s; a time is only taken with one request in flight", n.Found())
 		}
 		st.Cache = "cold"
@@ -584,7 +584,7 @@ func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
 			st.CoolDown = s.coolDown()
 		}
 	} else {
-		if n := s.get("in_flight"); n != nil && n.Kind == IsList && known.Loads {
+		if n := s.get("in_flight"); n != nil && n.Kind == isList && known.Loads {
 			s.none("timed is not true", "levels of load need timed: true", "in_flight")
 		} else {
 			st.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
@@ -638,7 +638,7 @@ func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 			st.Arms = append(st.Arms, w.text)
 			continue
 		}
-		c.Errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), Shown(w.text), text.DidYouMean(w.text, known.Arms))
+		c.Errorf(w.at, w.path, "expected %s, found the unknown arm %s%s", oneOf(known.Arms), shown(w.text), text.DidYouMean(w.text, known.Arms))
 	}
 }
 
@@ -708,7 +708,7 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 				continue
 			}
 			if !slices.Contains(asked(r), w.text) {
-				c.Errorf(w.at, w.path, "expected a judge that is asked under rubric %s, found %s, which is not; add it under rubrics", r, Shown(w.text))
+				c.Errorf(w.at, w.path, "expected a judge that is asked under rubric %s, found %s, which is not; add it under rubrics", r, shown(w.text))
 				continue
 			}
 			if st.NeedsFrom == nil {
@@ -725,7 +725,7 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 		for _, need := range known.Needs[e.Key] {
 			for _, name := range asked(e.Key) {
 				if !named[need] && !slices.Contains(asked(need), name) {
-					c.Errorf(e.At, Join(Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, Shown(name), need)
+					c.Errorf(e.At, Join(Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, shown(name), need)
 				}
 			}
 		}
@@ -763,7 +763,7 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
 	in.asks("seed", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
 	if n := in.get("seed"); n != nil {
-		if n.Kind == IsText && n.Raw == "none" {
+		if n.Kind == isText && n.Raw == "none" {
 			sm.Seed = nil
 		} else {
 			// Servers keep a seed in 32 bits.
@@ -818,7 +818,7 @@ func (s section) none(because, do string, keys ...string) {
 
 // levels are those of a load sweep.
 func (s section) levels(n *Node) []int {
-	out, bad := Ascending(n, 1, 1024)
+	out, bad := ascending(n, 1, 1024)
 	if bad == nil && len(out) > 0 && out[0] != 1 {
 		bad = n.Items[0]
 	}
@@ -857,7 +857,7 @@ func (s section) slo() timing.SLO {
 
 // duration is from 1ms to 24h; with none, the word none is no limit at all.
 func (s section) duration(key string, def time.Duration, none bool) time.Duration {
-	s.asks(key, Rule{Type: Duration, Least: "1ms", Most: "24h", Default: Plain(def), Names: map[bool][]string{true: {"none"}}[none]})
+	s.asks(key, Rule{Type: Duration, Least: "1ms", Most: "24h", Default: plain(def), Names: map[bool][]string{true: {"none"}}[none]})
 	n := s.get(key)
 	if n == nil {
 		return def
@@ -865,17 +865,17 @@ func (s section) duration(key string, def time.Duration, none bool) time.Duratio
 	want := "a duration from 1ms to 24h, such as 30s or 2m"
 	if none {
 		want += ", or none"
-		if n.Kind == IsText && n.Raw == "none" {
+		if n.Kind == isText && n.Raw == "none" {
 			return 0
 		}
 	}
 	d, err := time.ParseDuration(n.Raw)
-	if n.Kind == IsText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
+	if n.Kind == isText && err == nil && d >= time.Millisecond && d <= 24*time.Hour {
 		return d
 	}
 	hint := ""
-	if n.Kind == IsWhole && Decimal(n.Raw) {
-		hint = "; did you mean " + Cut(n.Raw) + "s?"
+	if n.Kind == isWhole && decimal(n.Raw) {
+		hint = "; did you mean " + cut(n.Raw) + "s?"
 	}
 	s.wrong(key, n, "expected %s, found %s%s", want, n.Found(), hint)
 	return def
@@ -905,7 +905,7 @@ func (c *checker) prompts(s section, cfg *Config) {
 		w, ok := c.text(e.Value, path)
 		if !slices.Contains(known, e.Key) {
 			if !c.foreign { // it may belong to a study that this version lacks
-				c.Errorf(e.At, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), Shown(e.Key), text.DidYouMean(e.Key, known))
+				c.Errorf(e.At, "prompts", "expected %s, found the unknown prompt %s%s", oneOf(known), shown(e.Key), text.DidYouMean(e.Key, known))
 			}
 			continue
 		}
@@ -919,11 +919,11 @@ func (c *checker) prompts(s section, cfg *Config) {
 		text, err := c.files.ReadFile(p)
 		switch {
 		case err != nil:
-			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", Cause(err), Shown(p))
+			c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), shown(p))
 		case !utf8.Valid(text):
-			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", Shown(p))
+			c.Errorf(w.at, path, "expected UTF-8 text, found other bytes in %s", shown(p))
 		case strings.TrimSpace(string(text)) == "":
-			c.Errorf(w.at, path, "expected a prompt, found an empty file at %s", Shown(p))
+			c.Errorf(w.at, path, "expected a prompt, found an empty file at %s", shown(p))
 		default:
 			cfg.Prompts[e.Key] = string(text)
 		}

@@ -40,15 +40,15 @@ const (
 	Mapping  Type = "mapping"
 )
 
-// Record takes rules down. A nil Record takes nothing down.
-type Record struct {
+// record takes rules down. A nil Record takes nothing down.
+type record struct {
 	rules []Rule
 	names map[string]string // by the path of what has a name that the file chooses: the same with a star
 	kinds map[string]string // by the same path: what its key kind says
 }
 
 // Ask notes what is asked of the value at a path.
-func (r *Record) Ask(path string, rule Rule) {
+func (r *record) Ask(path string, rule Rule) {
 	if r != nil {
 		rule.Path = path
 		r.rules = append(r.rules, rule)
@@ -56,7 +56,7 @@ func (r *Record) Ask(path string, rule Rule) {
 }
 
 // Name notes that a path ends in a name which the file chose.
-func (r *Record) Name(path, star string) {
+func (r *record) Name(path, star string) {
 	if r == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *Record) Name(path, star string) {
 }
 
 // Kind notes what the key kind of a mapping says.
-func (r *Record) Kind(path, kind string) {
+func (r *record) Kind(path, kind string) {
 	if r == nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (r *Record) Kind(path, kind string) {
 
 // Merged are the rules by path and kind, in the order in which they were first asked.
 // usual is the kind of what does not say any, by section.
-func (r *Record) Merged(usual map[string]string) []Rule {
+func (r *record) Merged(usual map[string]string) []Rule {
 	var out []Rule
 	for _, one := range r.rules {
 		if name := r.nameIn(one.Path); name != "" {
@@ -122,7 +122,7 @@ func (one Rule) says(before Rule) bool {
 }
 
 // nameIn is the longest beginning of a path that ends in a chosen name: names may hold dots.
-func (r *Record) nameIn(path string) (name string) {
+func (r *record) nameIn(path string) (name string) {
 	for n := range r.names {
 		if rest, ok := strings.CutPrefix(path, n); ok && (rest == "" || rest[0] == '.') && len(n) > len(name) {
 			name = n

@@ -4,8 +4,8 @@ import ()
 
 // Rules reads a bench.yaml as Parse does, and says what was asked of each key that the
 // file could have: those of a mapping are known once the file has it.
-func Rules(file string, text []byte, known Known, files Files) ([]Rule, Errors) {
-	var seen Record
+func Rules(file string, text []byte, known Known, files files) ([]Rule, Errors) {
+	var seen record
 	if _, errs := parse(file, text, known, files, &seen); len(errs) > 0 {
 		return nil, errs
 	}

@@ -16,7 +16,7 @@ func (c *checker) shots(st *Study, s section, known study.Definition) {
 	}
 	s.asks("shots", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(study.Most), Default: "0"})
 	if n != nil {
-		list, bad := Ascending(n, 0, study.Most)
+		list, bad := ascending(n, 0, study.Most)
 		if bad == nil && len(list) == 0 {
 			bad = n
 		}

@@ -18,57 +18,57 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Pos is a place in the file: 1-based line, 1-based column in code points.
-type Pos struct{ Line, Column int }
+// pos is a place in the file: 1-based line, 1-based column in code points.
+type pos struct{ Line, Column int }
 
-// Kind of a node's value.
-type Kind int
+// kind of a node's value.
+type kind int
 
 const (
-	IsNothing Kind = iota
+	isNothing kind = iota
 	IsMapping
-	IsList
-	IsText
-	IsWhole
-	IsNumber
-	IsFlag
+	isList
+	isText
+	isWhole
+	isNumber
+	isFlag
 )
 
 // Node is a value that knows where it stands.
 type Node struct {
-	Kind    Kind
-	At      Pos
+	Kind    kind
+	At      pos
 	Raw     string // as written; a text without its quotes
-	Value   any    // IsWhole: int64 or uint64; IsNumber: float64; IsFlag: bool
-	Entries []Entry
+	Value   any    // isWhole: int64 or uint64; isNumber: float64; isFlag: bool
+	Entries []entry
 	Items   []*Node
 }
 
-// Entry is a key of a mapping and its value. The keys of a mapping differ.
-type Entry struct {
+// entry is a key of a mapping and its value. The keys of a mapping differ.
+type entry struct {
 	Key   string
-	At    Pos
+	At    pos
 	Value *Node
 }
 
 // Found names it in an error.
 func (n *Node) Found() string {
 	switch n.Kind {
-	case IsNothing:
+	case isNothing:
 		return "nothing"
 	case IsMapping:
 		return "a mapping"
-	case IsList:
+	case isList:
 		return "a list"
-	case IsText:
-		return "text " + Shown(n.Raw)
+	case isText:
+		return "text " + shown(n.Raw)
 	default:
-		return Cut(n.Raw)
+		return cut(n.Raw)
 	}
 }
 
-// Cut shortens a word to what suits an error.
-func Cut(s string) string {
+// cut shortens a word to what suits an error.
+func cut(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "..."
@@ -76,8 +76,8 @@ func Cut(s string) string {
 	return s
 }
 
-// Shown is a word in quotes, for an error.
-func Shown(s string) string { return strconv.Quote(Cut(s)) }
+// shown is a word in quotes, for an error.
+func shown(s string) string { return strconv.Quote(cut(s)) }
 
 // Plain is the value of a node as encoding/json has it.
 func (n *Node) Plain() any {
@@ -88,13 +88,13 @@ func (n *Node) Plain() any {
 			m[e.Key] = e.Value.Plain()
 		}
 		return m
-	case IsList:
+	case isList:
 		l := make([]any, len(n.Items))
 		for i, it := range n.Items {
 			l[i] = it.Plain()
 		}
 		return l
-	case IsText:
+	case isText:
 		return n.Raw
 	default:
 		return n.Value
@@ -111,7 +111,7 @@ type Tree struct {
 }
 
 // Errorf adds an error at a place; path is for whoever reads it.
-func (t *Tree) Errorf(at Pos, path, format string, args ...any) {
+func (t *Tree) Errorf(at pos, path, format string, args ...any) {
 	if at.Line <= len(t.ends) { // the parser sees an empty value behind the end of its line
 		at.Column = min(at.Column, t.ends[at.Line-1])
 	}
@@ -134,7 +134,7 @@ func (t *Tree) Parse(text []byte) *Node {
 	}
 	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		at := Pos{1, 1}
+		at := pos{1, 1}
 		msg := err.Error()
 		var syntax *yaml.SyntaxError
 		if errors.As(err, &syntax) {
@@ -158,7 +158,7 @@ func (t *Tree) Parse(text []byte) *Node {
 		docs = append(docs, d)
 	}
 	if len(docs) == 0 {
-		t.Errorf(Pos{1, 1}, "", "expected the keys name, datasets, backends, models and studies, found an empty file")
+		t.Errorf(pos{1, 1}, "", "expected the keys name, datasets, backends, models and studies, found an empty file")
 		return nil
 	}
 	if len(docs) > 1 {
@@ -178,7 +178,7 @@ func (t *Tree) checkBytes(text []byte) bool {
 		{"\xef\xbb\xbf", "a byte order mark"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 	} {
 		if bytes.HasPrefix(text, []byte(mark.bytes)) {
-			t.Errorf(Pos{1, 1}, "", "expected UTF-8 text, found %s; save the file as UTF-8 without a byte order mark", mark.name)
+			t.Errorf(pos{1, 1}, "", "expected UTF-8 text, found %s; save the file as UTF-8 without a byte order mark", mark.name)
 			return false
 		}
 	}
@@ -188,7 +188,7 @@ func (t *Tree) checkBytes(text []byte) bool {
 		for len(line) > 0 {
 			r, size := utf8.DecodeRune(line)
 			column++
-			at := Pos{i + 1, column}
+			at := pos{i + 1, column}
 			switch {
 			case r == utf8.RuneError && size == 1:
 				t.Errorf(at, "", "expected UTF-8 text, found the byte 0x%02x; save the file as UTF-8", line[0])
@@ -238,8 +238,8 @@ func (t *Tree) hole(path string) {
 	t.Holes[path] = true
 }
 
-func place(tk *token.Token) Pos {
-	return Pos{max(1, tk.Position.Line), max(1, tk.Position.Column)}
+func place(tk *token.Token) pos {
+	return pos{max(1, tk.Position.Line), max(1, tk.Position.Column)}
 }
 
 // node converts a value; path is for errors.
@@ -255,24 +255,24 @@ func (t *Tree) node(n ast.Node, path string) *Node {
 		out.Kind, out.Entries = IsMapping, t.entries([]*ast.MappingValueNode{n}, path)
 		out.At = place(n.Key.GetToken())
 	case *ast.SequenceNode:
-		out.Kind = IsList
+		out.Kind = isList
 		for i, v := range n.Values {
 			out.Items = append(out.Items, t.node(v, fmt.Sprintf("%s[%d]", path, i)))
 		}
 	case *ast.StringNode:
-		out.Kind, out.Raw = IsText, n.Value
+		out.Kind, out.Raw = isText, n.Value
 	case *ast.LiteralNode:
-		out.Kind, out.Raw = IsText, n.Value.Value
+		out.Kind, out.Raw = isText, n.Value.Value
 	case *ast.IntegerNode:
-		out.Kind, out.Value = IsWhole, n.Value
+		out.Kind, out.Value = isWhole, n.Value
 	case *ast.FloatNode:
-		out.Kind, out.Value = IsNumber, n.Value
+		out.Kind, out.Value = isNumber, n.Value
 	case *ast.InfinityNode:
-		out.Kind, out.Value = IsNumber, n.Value
+		out.Kind, out.Value = isNumber, n.Value
 	case *ast.NanNode:
-		out.Kind, out.Value = IsNumber, math.NaN()
+		out.Kind, out.Value = isNumber, math.NaN()
 	case *ast.BoolNode:
-		out.Kind, out.Value = IsFlag, n.Value
+		out.Kind, out.Value = isFlag, n.Value
 	case *ast.NullNode:
 	case *ast.AnchorNode:
 		t.Errorf(out.At, path, "expected a value, found an anchor (&); write the value out where it is needed")
@@ -281,7 +281,7 @@ func (t *Tree) node(n ast.Node, path string) *Node {
 		t.Errorf(out.At, path, "expected a value, found an alias (*); write the value out, or quote it if the star is meant")
 		t.hole(path)
 	case *ast.TagNode:
-		t.Errorf(out.At, path, "expected a value, found the tag %s; remove it, and quote the value if it is text", Shown(out.Raw))
+		t.Errorf(out.At, path, "expected a value, found the tag %s; remove it, and quote the value if it is text", shown(out.Raw))
 		if n.Value != nil {
 			return t.node(n.Value, path)
 		}
@@ -292,9 +292,9 @@ func (t *Tree) node(n ast.Node, path string) *Node {
 	return out
 }
 
-func (t *Tree) entries(values []*ast.MappingValueNode, path string) []Entry {
-	var out []Entry
-	first := make(map[string]Pos, len(values))
+func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
+	var out []entry
+	first := make(map[string]pos, len(values))
 	for _, v := range values {
 		at := place(v.Key.GetToken())
 		key := v.Key.GetToken().Value
@@ -316,10 +316,10 @@ func (t *Tree) entries(values []*ast.MappingValueNode, path string) []Entry {
 		if v.Value != nil {
 			val = t.node(v.Value, Join(path, key))
 		}
-		if val.Kind == IsNothing {
+		if val.Kind == isNothing {
 			val.At = at // an absent value stands nowhere
 		}
-		out = append(out, Entry{Key: key, At: at, Value: val})
+		out = append(out, entry{Key: key, At: at, Value: val})
 	}
 	return out
 }

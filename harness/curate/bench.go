@@ -33,8 +33,8 @@ func (e *RefusedError) Unwrap() error { return e.error }
 
 // Report is what came of it.
 type Report struct {
-	About   About
-	Results []ContaminationResult
+	About   about
+	Results []contaminationResult
 	Created time.Time // of the store
 	// Identities of the models, by name, and why results are synthetic; none: they are not.
 	Run results.Manifest
@@ -66,20 +66,20 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 	if err != nil {
 		return nil, &RefusedError{err}
 	}
-	texts, without := Texts(set, w.Of)
+	texts, without := texts(set, w.Of)
 	if b.Config.Rules == results.RulesReleased { // which draw items
 		for i := range texts {
 			texts[i].Cluster = ""
 		}
 	}
-	r := &Report{About: About{Dataset: set.Name, Without: without, Same: len(set.Items) - without - len(texts)}}
+	r := &Report{About: about{Dataset: set.Name, Without: without, Same: len(set.Items) - without - len(texts)}}
 	if w.Limit > 0 && len(texts) > w.Limit {
 		texts = texts[:w.Limit]
 	}
 	if r.About.Texts = len(texts); len(texts) < 2 {
 		return nil, &RefusedError{fmt.Errorf("data set %s has %d texts of kind %s; two are needed at least, because each is compared with another", set.Name, len(texts), w.Of)}
 	}
-	st, err := Open(ctx, StoreOf(b.Config.Store))
+	st, err := open(ctx, StoreOf(b.Config.Store))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (
 	if models == nil {
 		return nil, errors.Join(lost...)
 	}
-	r.Results = MeasureContamination(models, w.ContaminationSettings)
+	r.Results = measureContamination(models, w.ContaminationSettings)
 	return r, errors.Join(lost...)
 }
 
@@ -152,7 +152,7 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *ContaminationStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []SourceText, notes io.Writer) (Model, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *ContaminationStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (Model, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
 		return Model{}, err
@@ -162,7 +162,7 @@ func ask(ctx context.Context, b *experiment.Bench, st *ContaminationStore, srv *
 		plain = m.Backend
 	}
 	told := time.Now()
-	return RunContamination(ctx, st, Asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
+	return RunContamination(ctx, st, asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
 		InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries}, set, texts, func(done, of int) {
 		if time.Since(told) > tellEvery || done == of {
 			told = time.Now()

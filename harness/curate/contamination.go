@@ -6,7 +6,7 @@
 //  2. RunContamination has every model go on with the first half of each: as it stands where the
 //     server has an endpoint without a chat template, else asked for in a chat
 //     (run.go). What was said is stored at once (store.go), and never asked for again.
-//  3. MeasureContamination compares it with the second half, in both forms of MELD, and with the second
+//  3. measureContamination compares it with the second half, in both forms of MELD, and with the second
 //     half of another text: what a model reaches that knows nothing (measure.go).
 //  4. Sections are the tables and figures of that (tables.go).
 
@@ -58,16 +58,16 @@ type Way string
 // The ways.
 const (
 	Raw  Way = "raw"  // the text alone, without a chat template
-	Chat Way = "chat" // in a chat, by a prompt of ours
+	chat Way = "chat" // in a chat, by a prompt of ours
 )
 
-// Cut is what texts are halved by.
-type Cut string
+// cut is what texts are halved by.
+type cut string
 
 // The cuts.
 const (
-	ByTokens Cut = "tokens" // of the model, as its server says
-	ByWords  Cut = "words"  // where it does not
+	byTokens cut = "tokens" // of the model, as its server says
+	ByWords  cut = "words"  // where it does not
 )
 
 // Answer is what a model went on with.
@@ -75,7 +75,7 @@ type Answer struct {
 	Item string // the first that has the text
 	Text results.Digest
 	Way  Way
-	Cut  Cut
+	Cut  cut
 	Head string // what it was given
 	Rest string // what was held back; "": the text is too short to be halved, and nothing was asked
 	Said string

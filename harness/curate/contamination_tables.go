@@ -13,8 +13,8 @@ import (
 	"assay/results/stats"
 )
 
-// About is what was asked about.
-type About struct {
+// about is what was asked about.
+type about struct {
 	Dataset string
 	Texts   int
 	Without int // items that have no such text
@@ -31,7 +31,7 @@ const (
 )
 
 // Section is all that a report says.
-func Section(about About, list []ContaminationResult, set ContaminationSettings) results.Section {
+func Section(about about, list []contaminationResult, set ContaminationSettings) results.Section {
 	s := results.Section{Name: "contamination", Title: "Has a model seen these texts before?",
 		Intro: fmt.Sprintf("%s of data set %s (%s). Each model was given the first half of each and went on with it; what it wrote is compared with the second half, and with the second half of another text.",
 			results.Count(about.Texts, "text", "texts"), about.Dataset, set.Of),
@@ -84,7 +84,7 @@ func Section(about About, list []ContaminationResult, set ContaminationSettings)
 }
 
 // difference is that of a model in words; where interval and test do not agree, it says so.
-func difference(r ContaminationResult) string {
+func difference(r contaminationResult) string {
 	s := fmt.Sprintf("%.1f points", *r.Gain.Value)
 	if r.Gain.Low != nil {
 		s += fmt.Sprintf(" [%.1f, %.1f]", *r.Gain.Low, *r.Gain.High)
@@ -97,14 +97,14 @@ func difference(r ContaminationResult) string {
 }
 
 // way is how a model was asked; "": it was not.
-func way(r ContaminationResult) Way {
+func way(r contaminationResult) Way {
 	if len(r.Measured) == 0 {
 		return ""
 	}
 	return r.Measured[0].Way
 }
 
-func cuts(r ContaminationResult) string {
+func cuts(r contaminationResult) string {
 	var out []string
 	for _, m := range r.Measured {
 		if !slices.Contains(out, string(m.Cut)) {
@@ -120,7 +120,7 @@ func percent(name, title, help string) results.Column {
 	return results.Column{Name: name, Title: title, Unit: "%", Digits: 2, Help: help}
 }
 
-func models(list []ContaminationResult, set ContaminationSettings) results.Table {
+func models(list []contaminationResult, set ContaminationSettings) results.Table {
 	t := results.Table{Name: modelsTable, Title: "Texts that models go on with", Columns: []results.Column{
 		{Name: "model", Title: "Model"},
 		{Name: "asked", Title: "Asked", Help: "raw: the text alone, at an endpoint without a chat template; chat: by a prompt that asks to go on"},
@@ -154,7 +154,7 @@ func models(list []ContaminationResult, set ContaminationSettings) results.Table
 	return t
 }
 
-func nearest(list []ContaminationResult) results.Table {
+func nearest(list []contaminationResult) results.Table {
 	t := results.Table{Name: nearestTable, Title: "The nearest continuations", Columns: []results.Column{
 		{Name: "model", Title: "Model"}, {Name: "item", Title: "Item"},
 		{Name: "rho", Title: "rho", Digits: 3}, {Name: "rho_unrelated", Title: "Unrelated", Digits: 3, Help: "beside the half of another text"},
@@ -162,7 +162,7 @@ func nearest(list []ContaminationResult) results.Table {
 	}, Notes: []string{fmt.Sprintf("The %d nearest of each model; texts.csv has all.", nearestShown)}}
 	for _, r := range list {
 		of := slices.Clone(r.Measured)
-		slices.SortStableFunc(of, func(a, b MeasuredText) int { return cmp.Compare(b.Windowed.Similarity, a.Windowed.Similarity) })
+		slices.SortStableFunc(of, func(a, b measuredText) int { return cmp.Compare(b.Windowed.Similarity, a.Windowed.Similarity) })
 		for _, m := range of[:min(nearestShown, len(of))] {
 			one := func(v float64) results.Cell { return cell(&results.Estimate{Value: &v, N: 1}) }
 			said := []rune(m.beginsAfresh())
@@ -182,7 +182,7 @@ func excerpt(r []rune) string {
 	return s
 }
 
-func dots(list []ContaminationResult, set ContaminationSettings) results.Figure {
+func dots(list []contaminationResult, set ContaminationSettings) results.Figure {
 	zero, hundred := 0., 100.
 	f := results.Figure{Name: knownDots, Kind: results.FigureDots, Title: "Texts that a model goes on with",
 		Caption: fmt.Sprintf("Share of texts with rho of at least %g, beside their own second half and beside that of another text, with Wilson's 95 %% intervals over clusters of texts that share images.", set.Threshold),
@@ -204,7 +204,7 @@ func dots(list []ContaminationResult, set ContaminationSettings) results.Figure 
 // bins of the histogram.
 const bins = 20
 
-func bars(list []ContaminationResult, set ContaminationSettings) results.Figure {
+func bars(list []contaminationResult, set ContaminationSettings) results.Figure {
 	zero, one := 0., 1.
 	f := results.Figure{Name: histogram, Kind: results.FigureTime, Title: "How near continuations come",
 		Caption: fmt.Sprintf("Histogram of rho, of %d bins, by model; all models' continuations beside unrelated halves are one more line.", bins),
@@ -244,7 +244,7 @@ func bars(list []ContaminationResult, set ContaminationSettings) results.Figure 
 }
 
 // WriteTexts writes what was measured of every text as CSV.
-func WriteTexts(w io.Writer, list []ContaminationResult) error {
+func WriteTexts(w io.Writer, list []contaminationResult) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"model", "item", "asked", "halved_by", "rho", "original_ratio", "rho_unrelated", "original_ratio_unrelated", "unrelated_item", "window_at_chars", "distance_chars", "held_back_chars", "finish", "given", "held_back", "went_on_with"}}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -9,7 +9,7 @@
 //  3. Write writes what is kept, in a form that can be loaded again (write.go).
 //  4. Run has every model go on with the first half of each text of a data set (texts.go,
 //     run.go). What was said is stored at once (store.go), and never asked for again.
-//  5. MeasureContamination compares it with the second half, by MELD, and with the second
+//  5. measureContamination compares it with the second half, by MELD, and with the second
 //     half of another text: what a model reaches that knows nothing (measure.go).
 package curate
 
@@ -24,32 +24,32 @@ import (
 
 // The filters, in the order in which they are applied.
 const (
-	ByDuplicate = "duplicate"
-	ByLeak      = "leak"
-	BySolvable  = "text-solvable"
-	ByLength    = "length-bias"
+	byDuplicate = "duplicate"
+	byLeak      = "leak"
+	bySolvable  = "text-solvable"
+	byLength    = "length-bias"
 )
 
-// Removed is an item that is not kept.
-type Removed struct {
+// removed is an item that is not kept.
+type removed struct {
 	Item   string `json:"item"`
 	Filter string `json:"filter"`
 	Why    string `json:"why"`
 	Level  string `json:"level,omitempty"` // of a leak
-	Spans  []Span `json:"spans,omitempty"` // where it leaks
+	Spans  []span `json:"spans,omitempty"` // where it leaks
 	Twin   string `json:"twin,omitempty"`  // the item that stays, of near-duplicates
 }
 
-// Span is a stretch of a text, in code points.
-type Span struct {
+// span is a stretch of a text, in code points.
+type span struct {
 	Text string `json:"text"` // "history" or "question"
 	From int    `json:"from"`
 	To   int    `json:"to"`
 	Says string `json:"says"`
 }
 
-// Pruned is an item that has fewer options than it had.
-type Pruned struct {
+// pruned is an item that has fewer options than it had.
+type pruned struct {
 	Item string   `json:"item"`
 	Gone []string `json:"gone"` // texts of options
 }
@@ -82,20 +82,20 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// Result is a filtered data set.
-type Result struct {
+// result is a filtered data set.
+type result struct {
 	Settings Settings
 	Before   *dataset.Dataset
 	Kept     []dataset.Item
-	Removed  []Removed // in the order of the filters, then of the data set
-	Pruned   []Pruned
-	Steps    []Step
+	Removed  []removed // in the order of the filters, then of the data set
+	Pruned   []pruned
+	Steps    []step
 	// Twins that are near and stay, and images that no hash could be made of, are problems.
 	Problems []string
 }
 
-// Step is a filter that was applied.
-type Step struct {
+// step is a filter that was applied.
+type step struct {
 	Filter        string
 	Before, After int // items
 	Note          string
@@ -103,9 +103,9 @@ type Step struct {
 
 // Filter applies the filters that are set. answers are those of probes; nil where none
 // of the filters needs them.
-func Filter(d *dataset.Dataset, set Settings, answers *Answers) (*Result, error) {
-	r := &Result{Settings: set, Before: d, Kept: slices.Clone(d.Items)}
-	apply := func(filter, note string, gone []Removed) {
+func Filter(d *dataset.Dataset, set Settings, answers *Answers) (*result, error) {
+	r := &result{Settings: set, Before: d, Kept: slices.Clone(d.Items)}
+	apply := func(filter, note string, gone []removed) {
 		before := len(r.Kept)
 		away := map[string]bool{}
 		for i := range gone {
@@ -117,28 +117,28 @@ func Filter(d *dataset.Dataset, set Settings, answers *Answers) (*Result, error)
 		for i, it := range d.Items {
 			order[it.ID] = i
 		}
-		slices.SortStableFunc(gone, func(a, b Removed) int { return cmp.Compare(order[a.Item], order[b.Item]) })
+		slices.SortStableFunc(gone, func(a, b removed) int { return cmp.Compare(order[a.Item], order[b.Item]) })
 		r.Removed = append(r.Removed, gone...)
-		r.Steps = append(r.Steps, Step{Filter: filter, Before: before, After: len(r.Kept), Note: note})
+		r.Steps = append(r.Steps, step{Filter: filter, Before: before, After: len(r.Kept), Note: note})
 	}
 	if set.Duplicates != "" {
 		gone, problems := duplicates(r.Kept, set.Duplicates)
 		r.Problems = append(r.Problems, problems...)
-		apply(ByDuplicate, "by "+set.Duplicates, gone)
+		apply(byDuplicate, "by "+set.Duplicates, gone)
 	}
 	if set.Leaks != "" {
-		apply(ByLeak, "up to level "+set.Leaks, leaking(r.Kept, set.Leaks))
+		apply(byLeak, "up to level "+set.Leaks, leaking(r.Kept, set.Leaks))
 	}
 	if set.Judged != nil {
 		gone, note := set.Judged.leaking(r.Kept)
-		apply(ByLeak, note, gone)
+		apply(byLeak, note, gone)
 	}
 	if set.Solvable {
 		if answers == nil {
 			return nil, errNoProbes
 		}
 		gone, note := solvable(r.Kept, answers)
-		apply(BySolvable, note, gone)
+		apply(bySolvable, note, gone)
 	}
 	if set.Options > 0 {
 		r.Pruned = prune(r.Kept, set.Options, answers, set.Seed)
@@ -146,11 +146,11 @@ func Filter(d *dataset.Dataset, set Settings, answers *Answers) (*Result, error)
 		if answers != nil {
 			note = "to those that probes confuse"
 		}
-		r.Steps = append(r.Steps, Step{Filter: "options", Before: len(r.Kept), After: len(r.Kept), Note: fmt.Sprintf("%d items have %d options now, %s", len(r.Pruned), set.Options, note)})
+		r.Steps = append(r.Steps, step{Filter: "options", Before: len(r.Kept), After: len(r.Kept), Note: fmt.Sprintf("%d items have %d options now, %s", len(r.Pruned), set.Options, note)})
 	}
 	if set.Length > 0 {
 		gone, note := unbiased(r.Kept, set.Length, set.Seed)
-		apply(ByLength, note, gone)
+		apply(byLength, note, gone)
 	}
 	return r, nil
 }

@@ -123,7 +123,7 @@ func TestGoldenFilters(t *testing.T) {
 				options = append(options, dataset.Option{Label: l})
 			}
 			got := ""
-			if at := TookOption(*c.Raw, options); at >= 0 {
+			if at := tookOption(*c.Raw, options); at >= 0 {
 				got = options[at].Label
 			}
 			if got != want {
@@ -170,7 +170,7 @@ func TestLeakLevels(t *testing.T) {
 		{"Größe 180 cm; bekannte Sarcoidosis.", "B", "L1", []string{"Sarcoidosis"}},
 	} {
 		it := item("x", c.history, c.answer, options...)
-		leak := LeakOf(it)
+		leak := leakOf(it)
 		var says []string
 		for _, s := range leak.Spans {
 			says = append(says, s.Says)
@@ -184,11 +184,11 @@ func TestLeakLevels(t *testing.T) {
 	}
 	// A question's own options are no leak.
 	q := dataset.Item{ID: "q", Type: dataset.TypeSingle, Question: "What is seen?\nA. Fracture\nB. Effusion", Answer: "A", Options: []dataset.Option{{Label: "A", Text: "Fracture"}, {Label: "B", Text: "Effusion"}}}
-	if l := LeakOf(q); l.Level != "" {
+	if l := leakOf(q); l.Level != "" {
 		t.Errorf("options in the question: %+v", l)
 	}
-	if q.Question = "What is seen beside the fracture?\nA. Fracture\nB. Effusion"; LeakOf(q).Level != "L1" {
-		t.Errorf("%+v", LeakOf(q))
+	if q.Question = "What is seen beside the fracture?\nA. Fracture\nB. Effusion"; leakOf(q).Level != "L1" {
+		t.Errorf("%+v", leakOf(q))
 	}
 	items := []dataset.Item{item("1", "known sarcoidosis", "B", options...), item("2", "the abscess was drained", "C", options...), item("3", "nothing", "C", options...)}
 	for level, want := range map[string]int{"L1": 1, "L2": 1, "L3": 2} {
@@ -351,7 +351,7 @@ func TestWhatAnswersTake(t *testing.T) {
 		"B": 1, "b.": 1, "(C)": 2, "Final answer: A. Lung abscess": 0, "A\nFinal answer: C": 2, "Final answer: A\nno, final answer: **B**": 1,
 		"<think>A</think>Sarcoidosis.": 1, "pneumonia": 2, "It may be pneumonia": 2, "A or B": -1, "A.\nB.": -1, "E": -1, "": -1, "<answer>B</answer>": 1,
 	} {
-		if got := TookOption(answer, options); got != want {
+		if got := tookOption(answer, options); got != want {
 			t.Errorf("%q takes %d, want %d", answer, got, want)
 		}
 	}
@@ -472,10 +472,10 @@ func TestFiltersApplyInOrder(t *testing.T) {
 	if _, err := Filter(d, Settings{Solvable: true}, nil); err == nil {
 		t.Error("text-solvable without probes")
 	}
-	x := func(item string, repeat int, v float64) Right {
-		return Right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: item, Repeat: repeat}, Right: &v}
+	x := func(item string, repeat int, v float64) right {
+		return right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: item, Repeat: repeat}, Right: &v}
 	}
-	rights := []Right{{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "4", Repeat: 1}}, x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
+	rights := []right{{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "4", Repeat: 1}}, x("1", 0, 1), x("3", 0, 1), x("3", 1, 0), x("4", 0, 1), x("5", 0, 0), {Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: "6"}}}
 	s := CurationSection(r, []Scored{{Where: "pictures", Rights: rights}})
 	if said := strings.Join(s.Notes, "\n"); !strings.Contains(said, "The filter leak removed 1 of 5 items (up to level L1).") || strings.Contains(said, "length-bias") {
 		t.Errorf("%s", said)
@@ -562,12 +562,12 @@ func TestStatisticsOfCases(t *testing.T) {
 
 // TestAccuracyDrawsImages: 20 items about 4 images, two of which a model is right about.
 func TestAccuracyDrawsImages(t *testing.T) {
-	d, rights := &dataset.Dataset{Name: "d"}, []Right{}
+	d, rights := &dataset.Dataset{Name: "d"}, []right{}
 	for i := range 20 {
 		it := item(fmt.Sprint(i), fmt.Sprintf("history %d of a man who %d coughs", i, i*i), "A", "one", "two")
 		it.Picture = fmt.Sprint("image ", i/5)
 		d.Items = append(d.Items, it)
-		rights = append(rights, Right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: it.ID}, Right: new(float64(i / 5 % 2))})
+		rights = append(rights, right{Key: results.Key{Study: "s", Model: "m", Arm: "mcq", Item: it.ID}, Right: new(float64(i / 5 % 2))})
 	}
 	r, err := Filter(d, Settings{Duplicates: "text", Seed: 1}, nil)
 	if err != nil || len(r.Kept) != 20 {

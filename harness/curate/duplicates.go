@@ -33,7 +33,7 @@ const (
 )
 
 // duplicates are items that are nearly the same as an earlier one, which stays.
-func duplicates(items []dataset.Item, kind string) (gone []Removed, problems []string) {
+func duplicates(items []dataset.Item, kind string) (gone []removed, problems []string) {
 	var texts, images map[[2]int]float64
 	if kind != twinsImages {
 		texts = textTwins(items)
@@ -76,7 +76,7 @@ func duplicates(items []dataset.Item, kind string) (gone []Removed, problems []s
 		if s, ok := images[p]; ok {
 			why = append(why, fmt.Sprintf("shares %.0f %% of the images of the one that has fewer with %s", 100*s, items[p[0]].ID))
 		}
-		gone = append(gone, Removed{Item: items[p[1]].ID, Twin: items[p[0]].ID, Why: strings.Join(why, "; ")})
+		gone = append(gone, removed{Item: items[p[1]].ID, Twin: items[p[0]].ID, Why: strings.Join(why, "; ")})
 	}
 	return gone, problems
 }

@@ -24,10 +24,10 @@ import (
 	"assay/results"
 )
 
-// LeakPrompt is what a judge of leaks is asked, as a template of leakFields.
+// leakPrompt is what a judge of leaks is asked, as a template of leakFields.
 //
 //go:embed leak.tmpl
-var LeakPrompt string
+var leakPrompt string
 
 // leakFields are what a judge of leaks is shown.
 type leakFields struct {
@@ -87,19 +87,19 @@ type Judged struct {
 }
 
 // leaking are the items that the judge says leak. One without a verdict stays.
-func (j *Judged) leaking(items []dataset.Item) (gone []Removed, note string) {
+func (j *Judged) leaking(items []dataset.Item) (gone []removed, note string) {
 	for _, it := range items {
 		v, ok := j.by[it.ID]
 		if !ok || !v.Leaks {
 			continue
 		}
 		f := j.shown[it.ID]
-		var spans []Span
+		var spans []span
 		for _, q := range v.Quotes {
 			from := utf8.RuneCountInString(f.Text[:strings.Index(f.Text, q)])
-			spans = append(spans, Span{Text: f.Where, From: from, To: from + utf8.RuneCountInString(q), Says: q})
+			spans = append(spans, span{Text: f.Where, From: from, To: from + utf8.RuneCountInString(q), Says: q})
 		}
-		gone = append(gone, Removed{Item: it.ID, Level: "judge", Spans: spans, Why: v.Why})
+		gone = append(gone, removed{Item: it.ID, Level: "judge", Spans: spans, Why: v.Why})
 	}
 	note = "by judge " + j.Judge
 	if j.silent > 0 {
@@ -108,19 +108,19 @@ func (j *Judged) leaking(items []dataset.Item) (gone []Removed, note string) {
 	return gone, note
 }
 
-// LeakAsking is how a judge is asked about leaks.
-type LeakAsking struct {
+// leakAsking is how a judge is asked about leaks.
+type leakAsking struct {
 	Judge    judge.Judge
 	Name     string // in bench.yaml
 	By       string // digest of what the judge is: another one is asked anew
-	Prompt   string // "": LeakPrompt
+	Prompt   string // "": leakPrompt
 	InFlight int    // >= 1
 	Path     string // of the file that verdicts are kept in, a line each
 	Notes    io.Writer
 }
 
-// VerdictsFile is where verdicts on leaks are kept, beside a store.
-func VerdictsFile(store string) string {
+// verdictsFile is where verdicts on leaks are kept, beside a store.
+func verdictsFile(store string) string {
 	return strings.TrimSuffix(store, filepath.Ext(store)) + "-leaks.jsonl"
 }
 
@@ -136,10 +136,10 @@ type keptVerdict struct {
 
 // AskJudge asks a judge about all items that have an answer in words. What it said before
 // is read from the file; what could not be reached is asked again.
-func AskJudge(ctx context.Context, items []dataset.Item, a LeakAsking) (*Judged, error) {
+func AskJudge(ctx context.Context, items []dataset.Item, a leakAsking) (*Judged, error) {
 	prompt := a.Prompt
 	if prompt == "" {
-		prompt = LeakPrompt
+		prompt = leakPrompt
 	}
 	rubric, err := leakRubric(prompt)
 	if err != nil {
@@ -268,7 +268,7 @@ func readVerdicts(path, name, by string) (map[results.Digest]keptVerdict, error)
 
 // ConnectJudge makes a judge of bench.yaml that is a model; end ends the server that was
 // started for it.
-func ConnectJudge(cfg *config.Config, name string) (a LeakAsking, end func(), err error) {
+func ConnectJudge(cfg *config.Config, name string) (a leakAsking, end func(), err error) {
 	i := slices.IndexFunc(cfg.Judges, func(j config.Judge) bool { return j.Name == name })
 	if i < 0 {
 		return a, nil, fmt.Errorf("%s has no judge %q", cfg.File, name)
@@ -291,5 +291,5 @@ func ConnectJudge(cfg *config.Config, name string) (a LeakAsking, end func(), er
 		srv.Close()
 		return a, nil, err
 	}
-	return LeakAsking{Judge: m, Name: name, By: string(about), InFlight: max(1, j.InFlight), Path: VerdictsFile(cfg.Store)}, func() { srv.Close() }, nil
+	return leakAsking{Judge: m, Name: name, By: string(about), InFlight: max(1, j.InFlight), Path: verdictsFile(cfg.Store)}, func() { srv.Close() }, nil
 }

@@ -47,8 +47,8 @@ func leakItems() []dataset.Item {
 	}
 }
 
-func asking(t *testing.T, o *oracle) LeakAsking {
-	return LeakAsking{Judge: &judge.Model{Name: "local", Backend: o, Model: "m", Clock: timing.NewClock()}, Name: "local", By: "one", InFlight: 1,
+func asking(t *testing.T, o *oracle) leakAsking {
+	return leakAsking{Judge: &judge.Model{Name: "local", Backend: o, Model: "m", Clock: timing.NewClock()}, Name: "local", By: "one", InFlight: 1,
 		Path: filepath.Join(t.TempDir(), "x-leaks.jsonl"), Notes: io.Discard}
 }
 
@@ -85,8 +85,8 @@ func TestAJudgeFindsLeaks(t *testing.T) {
 		t.Fatalf("removed %+v", r.Removed)
 	}
 	got := r.Removed[0]
-	want := Span{Text: "question", From: 14, To: 45, Says: "Air between lung and chest wall"}
-	if got.Item != "told" || got.Filter != ByLeak || got.Level != "judge" || got.Why != "it is what the word means" || len(got.Spans) != 1 || got.Spans[0] != want {
+	want := span{Text: "question", From: 14, To: 45, Says: "Air between lung and chest wall"}
+	if got.Item != "told" || got.Filter != byLeak || got.Level != "judge" || got.Why != "it is what the word means" || len(got.Spans) != 1 || got.Spans[0] != want {
 		t.Errorf("%+v", got)
 	}
 	if r.Steps[0].Note != "by judge local; 2 items without a usable verdict stay" {
@@ -162,7 +162,7 @@ func TestPromptsOfLeaksUseWhatTheyMust(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
-	if _, err := leakRubric(LeakPrompt); err != nil {
+	if _, err := leakRubric(leakPrompt); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,16 +15,16 @@ import (
 // that it alone among the options has.
 func LeakLevels() []string { return []string{"L1", "L2", "L3"} }
 
-// Leak is what of an item's text gives its answer away.
-type Leak struct {
+// leak is what of an item's text gives its answer away.
+type leak struct {
 	Level string // "": nothing does
-	Spans []Span
+	Spans []span
 }
 
 // leaking are the items that leak at a level or a plainer one.
-func leaking(items []dataset.Item, upTo string) (gone []Removed) {
+func leaking(items []dataset.Item, upTo string) (gone []removed) {
 	for _, it := range items {
-		leak := LeakOf(it)
+		leak := leakOf(it)
 		if at := slices.Index(LeakLevels(), leak.Level); at < 0 || at > slices.Index(LeakLevels(), upTo) {
 			continue
 		}
@@ -34,17 +34,17 @@ func leaking(items []dataset.Item, upTo string) (gone []Removed) {
 				says = append(says, s.Says)
 			}
 		}
-		gone = append(gone, Removed{Item: it.ID, Level: leak.Level, Spans: leak.Spans,
+		gone = append(gone, removed{Item: it.ID, Level: leak.Level, Spans: leak.Spans,
 			Why: map[string]string{"L1": "names the answer: ", "L2": "has all words of the answer: ", "L3": "has words of the answer alone: "}[leak.Level] + strings.Join(says, ", ")})
 	}
 	return gone
 }
 
-// LeakOf looks for the answer in what every reader of an item is shown in words: the
+// leakOf looks for the answer in what every reader of an item is shown in words: the
 // history of a case, else the question without its options. Items whose answer is no text
 // of its own (True, a number, a grade that the question lists) do not leak: a text that
 // names other options as well gives none away.
-func LeakOf(it dataset.Item) Leak {
+func leakOf(it dataset.Item) leak {
 	where, shown := "question", stem(it.Question)
 	if it.Case != nil {
 		where, shown = "history", it.Case.History
@@ -52,20 +52,20 @@ func LeakOf(it dataset.Item) Leak {
 	gold, others := goldOf(it)
 	words := content(gold)
 	if len(words) == 0 {
-		return Leak{}
+		return leak{}
 	}
 	tokens := split(shown)
 	if at := named(tokens, gold); len(at) > 0 {
 		for _, o := range others {
 			if len(named(tokens, o)) > 0 {
-				return Leak{}
+				return leak{}
 			}
 		}
-		return Leak{"L1", spansOf(where, shown, tokens, at)}
+		return leak{"L1", spansOf(where, shown, tokens, at)}
 	}
 	if len(words) > 1 {
 		if at := together(tokens, words); at != nil {
-			return Leak{"L2", spansOf(where, shown, tokens, at)}
+			return leak{"L2", spansOf(where, shown, tokens, at)}
 		}
 	}
 	var own []string
@@ -91,9 +91,9 @@ func LeakOf(it dataset.Item) Leak {
 	}
 	if len(own) > 0 && 2*hit >= len(own) {
 		slices.SortFunc(at, func(a, b [2]int) int { return a[0] - b[0] })
-		return Leak{"L3", spansOf(where, shown, tokens, at)}
+		return leak{"L3", spansOf(where, shown, tokens, at)}
 	}
-	return Leak{}
+	return leak{}
 }
 
 // stem is a question without the lines of its options.
@@ -242,15 +242,15 @@ func together(tokens []token, words []string) (at [][2]int) {
 	return nil
 }
 
-func spansOf(where, shown string, tokens []token, at [][2]int) []Span {
+func spansOf(where, shown string, tokens []token, at [][2]int) []span {
 	runes := []rune(shown)
-	var out []Span
+	var out []span
 	for _, p := range at {
 		from, to := tokens[p[0]].from, tokens[p[1]-1].to
-		out = append(out, Span{Text: where, From: from, To: to, Says: string(runes[from:to])})
+		out = append(out, span{Text: where, From: from, To: to, Says: string(runes[from:to])})
 	}
 	return out
 }
 
 // String is a span as a table has it.
-func (s Span) String() string { return fmt.Sprintf("%s[%d:%d] %s", s.Text, s.From, s.To, s.Says) }
+func (s span) String() string { return fmt.Sprintf("%s[%d:%d] %s", s.Text, s.From, s.To, s.Says) }

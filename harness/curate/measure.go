@@ -9,8 +9,8 @@ import (
 	"assay/results/text"
 )
 
-// MeasuredText is a continuation beside the half that was held back.
-type MeasuredText struct {
+// measuredText is a continuation beside the half that was held back.
+type measuredText struct {
 	Answer
 	Windowed text.Continued // beside its own half
 	Original float64        // indel ratio with its own half, of two decimals
@@ -22,7 +22,7 @@ type MeasuredText struct {
 
 // measured compares a model's answers, but for those of texts too short to be halved
 // and, where there is but one, that: it has no other beside it.
-func measured(m Model, set ContaminationSettings) (list []MeasuredText, short int) {
+func measured(m Model, set ContaminationSettings) (list []measuredText, short int) {
 	var of []Answer
 	for _, a := range m.Answers {
 		if a.Rest == "" {
@@ -44,7 +44,7 @@ func measured(m Model, set ContaminationSettings) (list []MeasuredText, short in
 		said := a.beginsAfresh()
 		own, _ := text.Windowed(said, a.Rest, set.Reach)
 		another, _ := text.Windowed(said, of[other[i]].Rest, set.Reach)
-		list = append(list, MeasuredText{Answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
+		list = append(list, measuredText{Answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
 			Unrelated: another, UnrelatedOriginal: text.IndelRatio(said, of[other[i]].Rest), Other: of[other[i]].Item})
 	}
 	return list, short
@@ -53,16 +53,16 @@ func measured(m Model, set ContaminationSettings) (list []MeasuredText, short in
 // beginsAfresh is what was said without the beginning, which models repeat in a chat.
 func (a Answer) beginsAfresh() string {
 	s := strings.TrimSpace(a.Said)
-	if rest, ok := strings.CutPrefix(s, a.Head); ok && a.Way == Chat {
+	if rest, ok := strings.CutPrefix(s, a.Head); ok && a.Way == chat {
 		s = strings.TrimSpace(rest)
 	}
 	return s
 }
 
-// ContaminationResult is what a model's continuations say of it.
-type ContaminationResult struct {
+// contaminationResult is what a model's continuations say of it.
+type contaminationResult struct {
 	Model
-	Measured []MeasuredText
+	Measured []measuredText
 	TooShort int // texts that could not be halved
 
 	Known, UnrelatedKnown   *results.Estimate // share of texts at or above the threshold, per cent, by windows
@@ -74,11 +74,11 @@ type ContaminationResult struct {
 	Flagged *bool
 }
 
-// MeasureContamination says what each model's continuations say of it.
-func MeasureContamination(models []Model, set ContaminationSettings) []ContaminationResult {
-	var out []ContaminationResult
+// measureContamination says what each model's continuations say of it.
+func measureContamination(models []Model, set ContaminationSettings) []contaminationResult {
+	var out []contaminationResult
 	for _, m := range models {
-		r := ContaminationResult{Model: m}
+		r := contaminationResult{Model: m}
 		r.Measured, r.TooShort = measured(m, set)
 		of := stats.ClustersOf(len(r.Measured), func(i int) string { return r.Measured[i].Cluster })
 		estimate := func(value, low, high *float64, scale float64, clusters int, why stats.Undefined) *results.Estimate {
@@ -101,20 +101,20 @@ func MeasureContamination(models []Model, set ContaminationSettings) []Contamina
 			s := stats.ShareOf(sums, texts)
 			return estimate(s.P, s.Low, s.High, scale, s.Clusters, s.Why)
 		}
-		each := func(of func(MeasuredText) float64) (x []float64) {
+		each := func(of func(measuredText) float64) (x []float64) {
 			for _, m := range r.Measured {
 				x = append(x, of(m))
 			}
 			return x
 		}
 		is := func(yes bool) float64 { return map[bool]float64{true: 1}[yes] }
-		known := each(func(x MeasuredText) float64 { return is(x.Windowed.Similarity >= set.Threshold) })
-		unrelated := each(func(x MeasuredText) float64 { return is(x.Unrelated.Similarity >= set.Threshold) })
+		known := each(func(x measuredText) float64 { return is(x.Windowed.Similarity >= set.Threshold) })
+		unrelated := each(func(x measuredText) float64 { return is(x.Unrelated.Similarity >= set.Threshold) })
 		r.Known, r.UnrelatedKnown = mean(100, known), mean(100, unrelated)
-		r.Original = mean(100, each(func(x MeasuredText) float64 { return is(x.Original > set.Threshold) }))
-		r.UnrelatedOrig = mean(100, each(func(x MeasuredText) float64 { return is(x.UnrelatedOriginal > set.Threshold) }))
-		r.Rho = mean(1, each(func(x MeasuredText) float64 { return x.Windowed.Similarity }))
-		r.UnrelatedRho = mean(1, each(func(x MeasuredText) float64 { return x.Unrelated.Similarity }))
+		r.Original = mean(100, each(func(x measuredText) float64 { return is(x.Original > set.Threshold) }))
+		r.UnrelatedOrig = mean(100, each(func(x measuredText) float64 { return is(x.UnrelatedOriginal > set.Threshold) }))
+		r.Rho = mean(1, each(func(x measuredText) float64 { return x.Windowed.Similarity }))
+		r.UnrelatedRho = mean(1, each(func(x measuredText) float64 { return x.Unrelated.Similarity }))
 		d := stats.Paired{A: unrelated, B: known, Cluster: of}.Difference(true, stats.Bootstrap{})
 		r.Gain, r.P = estimate(d.Value, d.Low, d.High, 100, d.Clusters, d.Why), d.P
 		out = append(out, r)

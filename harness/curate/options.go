@@ -46,7 +46,7 @@ func toRemove(items, right int, share float64) int {
 
 // unbiased removes, by chance, items whose right option is longer than all others, until
 // they are at most a share of those with options.
-func unbiased(items []dataset.Item, share float64, seed uint64) (gone []Removed, note string) {
+func unbiased(items []dataset.Item, share float64, seed uint64) (gone []removed, note string) {
 	var right []string
 	with := 0
 	for _, it := range items {
@@ -67,7 +67,7 @@ func unbiased(items []dataset.Item, share float64, seed uint64) (gone []Removed,
 	draw := rand.New(rand.NewPCG(seed, 0x6c656e677468))
 	draw.Shuffle(len(right), func(i, j int) { right[i], right[j] = right[j], right[i] })
 	for _, id := range right[:n] {
-		gone = append(gone, Removed{Item: id, Why: "its right option is longer than all others; drawn by chance"})
+		gone = append(gone, removed{Item: id, Why: "its right option is longer than all others; drawn by chance"})
 	}
 	return gone, note
 }
@@ -87,7 +87,7 @@ func optionTexts(it dataset.Item) (texts []string, at int) {
 // prune leaves the right option of each item that has more than most, and of the others
 // those that probes took for it most often. Options that were taken equally often are
 // drawn by chance; labels are given anew, in the order of before.
-func prune(items []dataset.Item, most int, answers *Answers, seed uint64) (list []Pruned) {
+func prune(items []dataset.Item, most int, answers *Answers, seed uint64) (list []pruned) {
 	for i := range items {
 		it := &items[i]
 		_, right := optionTexts(*it)
@@ -100,7 +100,7 @@ func prune(items []dataset.Item, most int, answers *Answers, seed uint64) (list 
 		order = slices.DeleteFunc(order, func(k int) bool { return k == right })[:most-1]
 		keep := append(order, right)
 		slices.Sort(keep)
-		p := Pruned{Item: it.ID}
+		p := pruned{Item: it.ID}
 		var left []dataset.Option
 		answer := it.Answer
 		for k, o := range it.Options {

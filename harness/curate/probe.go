@@ -36,7 +36,7 @@ type run struct {
 
 // solvable are the items that every probe answered right in every run. A run that is
 // missing keeps an item.
-func solvable(items []dataset.Item, a *Answers) (gone []Removed, note string) {
+func solvable(items []dataset.Item, a *Answers) (gone []removed, note string) {
 	incomplete := 0
 	for _, it := range items {
 		known, right := 0, 0
@@ -53,7 +53,7 @@ func solvable(items []dataset.Item, a *Answers) (gone []Removed, note string) {
 			incomplete++
 		}
 		if all > 0 && right == all {
-			gone = append(gone, Removed{Item: it.ID, Why: fmt.Sprintf("right without pictures in all %d runs of %s", all, strings.Join(a.Probes, ", "))})
+			gone = append(gone, removed{Item: it.ID, Why: fmt.Sprintf("right without pictures in all %d runs of %s", all, strings.Join(a.Probes, ", "))})
 		}
 	}
 	note = fmt.Sprintf("%d probes x %d runs", len(a.Probes), a.Repeats)
@@ -194,7 +194,7 @@ func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) 
 			if err != nil {
 				return nil, err
 			}
-			took[o.Key] = TookOption(o.Answer, by[o.Key.Item].Options)
+			took[o.Key] = tookOption(o.Answer, by[o.Key.Item].Options)
 		}
 	}
 	for _, r := range rights {
@@ -210,7 +210,7 @@ func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) 
 	return out, nil
 }
 
-func studiesOf(rights []Right) []string {
+func studiesOf(rights []right) []string {
 	var out []string
 	for _, r := range rights {
 		if !slices.Contains(out, r.Key.Study) {
@@ -220,14 +220,14 @@ func studiesOf(rights []Right) []string {
 	return out
 }
 
-// Right is how right a trial without a change of its input is.
-type Right struct {
+// right is how right a trial without a change of its input is.
+type right struct {
 	Key   results.Key
 	Right *float64 // 0 to 1: over judges; nil: no answer, or no verdict on it
 }
 
 // is says whether it is as right as that; nil: not known.
-func (r Right) is(x float64) *bool {
+func (r right) is(x float64) *bool {
 	if r.Right == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (r Right) is(x float64) *bool {
 const accuracy = "accuracy" // rubric and score
 
 // Rights are the accuracies that a store holds, of trials of the unchanged input.
-func Rights(ctx context.Context, st *store.Store) (list []Right, err error) {
+func Rights(ctx context.Context, st *store.Store) (list []right, err error) {
 	asked, err := experiment.Asked(ctx, st)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func Rights(ctx context.Context, st *store.Store) (list []Right, err error) {
 				if t.Row.Key.Condition != perturb.Baseline().Name || !t.Given(at) {
 					continue
 				}
-				r := Right{Key: t.Row.Key}
+				r := right{Key: t.Row.Key}
 				if v, ok := t.Number(at); ok {
 					r.Right = &v
 				}
@@ -269,8 +269,8 @@ func Rights(ctx context.Context, st *store.Store) (list []Right, err error) {
 	return list, nil
 }
 
-// TookOption is the option that an answer takes, by its letter or its text; -1: none.
-func TookOption(answer string, options []dataset.Option) int {
+// tookOption is the option that an answer takes, by its letter or its text; -1: none.
+func tookOption(answer string, options []dataset.Option) int {
 	list := make([]text.Choice, len(options))
 	for i, o := range options {
 		list[i] = text.Choice(o)

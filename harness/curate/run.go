@@ -18,8 +18,8 @@ import (
 	"assay/timing"
 )
 
-// Asked is a model that is to be asked.
-type Asked struct {
+// asked is a model that is to be asked.
+type asked struct {
 	Name    string
 	Model   string // the server's name for it
 	Backend backends.Backend
@@ -37,7 +37,7 @@ type Asked struct {
 // Failures are counted in Model and not stored: the next call asks again. Its error is
 // for what stops all, an end of ctx among it; what was answered until then is stored.
 // tell is told how far it is: so many of all texts.
-func RunContamination(ctx context.Context, st *ContaminationStore, m Asked, set ContaminationSettings, texts []SourceText, tell func(done, of int)) (Model, error) {
+func RunContamination(ctx context.Context, st *ContaminationStore, m asked, set ContaminationSettings, texts []sourceText, tell func(done, of int)) (Model, error) {
 	out := Model{Name: m.Name}
 	id, err := m.Backend.Identify(ctx, m.Model)
 	if err != nil {
@@ -47,7 +47,7 @@ func RunContamination(ctx context.Context, st *ContaminationStore, m Asked, set 
 	way := Raw
 	raw, ok := m.Plain.(backends.Continuer)
 	if !ok || set.Chat {
-		way = Chat
+		way = chat
 	}
 	served := results.ServedBy(id)
 	var stored map[results.Digest]Answer
@@ -66,7 +66,7 @@ func RunContamination(ctx context.Context, st *ContaminationStore, m Asked, set 
 	if err := use(way); err != nil {
 		return out, err
 	}
-	var open []SourceText
+	var open []sourceText
 	left := func() {
 		open = nil
 		for _, t := range texts {
@@ -81,7 +81,7 @@ func RunContamination(ctx context.Context, st *ContaminationStore, m Asked, set 
 		first, err := q.answer(ctx, open[0])
 		switch {
 		case lacks(err):
-			err = use(Chat)
+			err = use(chat)
 		case err == nil:
 			if err = put(first); err == nil {
 				err = use(Raw)
@@ -117,7 +117,7 @@ func lacks(err error) bool {
 
 // asker asks one model in one way.
 type asker struct {
-	m      Asked
+	m      asked
 	way    Way
 	raw    backends.Continuer
 	cutter backends.Tokenizer // nil: the server does not say
@@ -154,10 +154,10 @@ func (q *asker) think() *bool {
 const givenUp = 5
 
 // all asks about texts, several at once.
-func (q *asker) all(ctx context.Context, open []SourceText, put func(Answer) error, out *Model, tell func(int)) error {
+func (q *asker) all(ctx context.Context, open []sourceText, put func(Answer) error, out *Model, tell func(int)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan SourceText)
+	next := make(chan sourceText)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var fatal error
@@ -221,7 +221,7 @@ feed:
 	return nil
 }
 
-func (q *asker) patiently(ctx context.Context, t SourceText) (a Answer, err error) {
+func (q *asker) patiently(ctx context.Context, t sourceText) (a Answer, err error) {
 	err = backends.RetryPolicy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
 		a, err = q.answer(ctx, t)
 		if errors.Is(err, backends.ErrUnreachable) {
@@ -233,7 +233,7 @@ func (q *asker) patiently(ctx context.Context, t SourceText) (a Answer, err erro
 }
 
 // answer makes one attempt.
-func (q *asker) answer(ctx context.Context, t SourceText) (Answer, error) {
+func (q *asker) answer(ctx context.Context, t sourceText) (Answer, error) {
 	if limit := q.m.Timeouts.Total; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -270,7 +270,7 @@ func (q *asker) halve(ctx context.Context, s string, a *Answer) (tokens int, err
 			return 0, err
 		}
 		if n > 0 {
-			a.Cut = ByTokens
+			a.Cut = byTokens
 			return int(math.Ceil(q.reach * float64(n))), nil
 		}
 	}

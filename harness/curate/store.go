@@ -30,8 +30,8 @@ CREATE TABLE about (created TEXT NOT NULL) -- one row
 // times. One process at a time may have it open.
 type ContaminationStore struct{ file *store.File }
 
-// Open opens or makes the store at path.
-func Open(ctx context.Context, path string) (*ContaminationStore, error) {
+// open opens or makes the store at path.
+func open(ctx context.Context, path string) (*ContaminationStore, error) {
 	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 
 // CurationSection is what a report says of a filtered data set. rights are what models scored on
 // its items before, with and without pictures; none: nothing is known.
-func CurationSection(r *Result, rights []Scored) results.Section {
+func CurationSection(r *result, rights []Scored) results.Section {
 	s := results.Section{Name: "curation", Title: "What was filtered, and what that does",
 		Intro:  fmt.Sprintf("%d of %s of data set %s are kept.", len(r.Kept), results.Count(len(r.Before.Items), "item", "items"), r.Before.Name),
 		Tables: []results.Table{r.steps(), r.gone()}, Warnings: r.Problems,
@@ -39,7 +39,7 @@ func count(n int) results.Cell {
 	return results.Cell{Estimate: &results.Estimate{Value: &v, N: n}}
 }
 
-func (r *Result) steps() results.Table {
+func (r *result) steps() results.Table {
 	t := results.Table{Name: "curation-steps", Title: "Filters, one after another", Columns: []results.Column{
 		{Name: "filter", Title: "Filter"}, {Name: "before", Title: "Before"}, {Name: "removed", Title: "Removed"}, {Name: "after", Title: "After"}, {Name: "note", Title: "How"}}}
 	for _, s := range r.Steps {
@@ -50,7 +50,7 @@ func (r *Result) steps() results.Table {
 
 const shownRemoved = 30
 
-func (r *Result) gone() results.Table {
+func (r *result) gone() results.Table {
 	t := results.Table{Name: "curation-removed", Title: "What was removed, and why", Columns: []results.Column{
 		{Name: "item", Title: "Item"}, {Name: "filter", Title: "Filter"}, {Name: "level", Title: "Level"}, {Name: "why", Title: "Why"}}}
 	if n := len(r.Removed); n > shownRemoved {
@@ -65,13 +65,13 @@ func (r *Result) gone() results.Table {
 // Scored are accuracies of one store.
 type Scored struct {
 	Where    string // "with pictures", "without pictures"
-	Rights   []Right
+	Rights   []right
 	OneByOne bool // items that share images are drawn one by one, as by the released rules
 }
 
 // accuracies compare what models scored on the items that are kept with what they scored
 // on those that each filter removed. An item counts once, with the mean of its repeats.
-func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
+func (r *result) accuracies(all []Scored) (results.Table, results.Figure) {
 	t := results.Table{Name: "curation-accuracy", Title: "Accuracy on what is kept and on what is removed", Columns: []results.Column{
 		{Name: "model", Title: "Model"}, {Name: "shown", Title: "Shown"}, {Name: "arm", Title: "Arm"}, {Name: "items", Title: "Items"},
 		{Name: "accuracy", Title: "Accuracy", Unit: "%", Digits: 2, Help: "mean over items of the mean over repeats, with Wilson's interval over clusters of items that share images; what has no verdict is left out and counted"}},
@@ -103,11 +103,11 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 			}
 		}
 		type line struct{ study, model, arm string }
-		by := map[line]map[string][]Right{}
+		by := map[line]map[string][]right{}
 		for _, x := range one.Rights {
 			l := line{x.Key.Study, x.Key.Model, x.Key.Arm}
 			if by[l] == nil {
-				by[l] = map[string][]Right{}
+				by[l] = map[string][]right{}
 			}
 			by[l][x.Key.Item] = append(by[l][x.Key.Item], x)
 		}
@@ -139,7 +139,7 @@ func (r *Result) accuracies(all []Scored) (results.Table, results.Figure) {
 }
 
 // meanOf is the accuracy over some items, per cent; image says by item what it is drawn with.
-func meanOf(items map[string][]Right, image map[string]string, in func(string) bool) *results.Estimate {
+func meanOf(items map[string][]right, image map[string]string, in func(string) bool) *results.Estimate {
 	var means []float64
 	var of []string
 	e := &results.Estimate{Why: "no item has an answer with a verdict"}

@@ -8,8 +8,8 @@ import (
 	"assay/results"
 )
 
-// SourceText is a text of a data set.
-type SourceText struct {
+// sourceText is a text of a data set.
+type sourceText struct {
 	Item   string // the first that has it
 	Digest results.Digest
 	Text   string
@@ -17,9 +17,9 @@ type SourceText struct {
 	Cluster string
 }
 
-// Texts are the texts of a kind of a data set, each once, in its order; without is how
+// texts are the texts of a kind of a data set, each once, in its order; without is how
 // many items have none. The question of a case is its clinical history.
-func Texts(d *dataset.Dataset, of string) (list []SourceText, without int) {
+func texts(d *dataset.Dataset, of string) (list []sourceText, without int) {
 	seen := map[results.Digest]bool{}
 	for _, it := range d.Items {
 		s := strings.TrimSpace(textOf(it, of))
@@ -30,7 +30,7 @@ func Texts(d *dataset.Dataset, of string) (list []SourceText, without int) {
 		sum := results.DigestOf([]byte(s))
 		if !seen[sum] {
 			seen[sum] = true
-			list = append(list, SourceText{it.ID, sum, s, it.Picture})
+			list = append(list, sourceText{it.ID, sum, s, it.Picture})
 		}
 	}
 	return list, without

@@ -16,8 +16,8 @@ import (
 	"assay/perturb"
 )
 
-// Files are what Write wrote, as bench.yaml is told of it.
-type Files struct {
+// files are what Write wrote, as bench.yaml is told of it.
+type files struct {
 	Kind, Path string // of the kept set: kind: and path: of a data set
 	Removed    string // the table of what was removed
 }
@@ -25,8 +25,8 @@ type Files struct {
 // Write writes what is kept, with its pictures, into a folder that it makes: in
 // MedThinkVQA's format where the set was read from that, else as JSON lines; and beside
 // it removed.csv. A folder that has a data set already is left alone.
-func (r *Result) Write(dir, split string) (Files, error) {
-	f := Files{Removed: filepath.Join(dir, "removed.csv")}
+func (r *result) Write(dir, split string) (files, error) {
+	f := files{Removed: filepath.Join(dir, "removed.csv")}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return f, fmt.Errorf("make the folder of the kept set: %w", err)
 	}
@@ -100,7 +100,7 @@ func pictures(dir, folder string, it dataset.Item) ([]string, error) {
 }
 
 // plain is an item as a line of a JSONL data set.
-func (r *Result) plain(it dataset.Item, images []string) any {
+func (r *result) plain(it dataset.Item, images []string) any {
 	shown := "images"
 	// Plain lines have the thirteen tasks; with others of its own a set is a table.
 	if slices.ContainsFunc(r.Kept, func(it dataset.Item) bool { return it.Task != "" && !slices.Contains(dataset.Tasks(), it.Task) }) {
@@ -150,7 +150,7 @@ func (r *Result) plain(it dataset.Item, images []string) any {
 }
 
 // medThink is a case as a line of MedThinkVQA.
-func (r *Result) medThink(it dataset.Item, images []string) any {
+func (r *result) medThink(it dataset.Item, images []string) any {
 	told := it.AnswerLeaking()
 	line := map[string]any{"title": told.Title, "CLINICAL_HISTORY": it.Case.History, "IMAGING_FINDINGS": told.Findings, "interval_text": told.Interval,
 		"correct_answer": it.Answer, "ICD Chapter": it.Case.Chapter, "ICD Block": it.Case.Block, "ICD Category": it.Case.Category, "image_count": len(images)}
@@ -191,7 +191,7 @@ func (r *Result) medThink(it dataset.Item, images []string) any {
 }
 
 // WriteRemoved writes what was removed and why, and which options went, as CSV.
-func (r *Result) WriteRemoved(w io.Writer) error {
+func (r *result) WriteRemoved(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"item", "filter", "level", "why", "twin", "spans_chars"}}
 	for _, x := range r.Removed {

@@ -67,7 +67,7 @@ func (r *questionReader) count() {
 // number is an answer as a number; ok: it is that of an option, and neither its letter
 // nor its text.
 func (r *questionReader) number(x questionRow) (n int, options []Option, isNumber, ok bool) {
-	said, _ := r.get(x, FieldAnswer)
+	said, _ := r.get(x, fieldAnswer)
 	options, _ = r.offered(x)
 	n, err := strconv.Atoi(said)
 	_, named := named(options, said)
@@ -133,7 +133,7 @@ func several(options []Option, v value) (labels []string, ok bool) {
 
 // offered are the options of a row; wrong says what it has in place of some.
 func (r *questionReader) offered(x questionRow) (out []Option, wrong string) {
-	columns := r.fields[FieldOptions]
+	columns := r.fields[fieldOptions]
 	if len(columns) > 1 {
 		var texts []string
 		for _, c := range columns {
@@ -170,7 +170,7 @@ func (r *questionReader) offered(x questionRow) (out []Option, wrong string) {
 	if list, ok := list(s); ok {
 		return labelled(list)
 	}
-	if inside, err := QuestionParseOptions(s); err == nil && inside != nil {
+	if inside, err := questionParseOptions(s); err == nil && inside != nil {
 		return inside, ""
 	}
 	if parts := strings.Split(s, "|"); len(parts) > 1 {
@@ -276,14 +276,14 @@ func labelled(texts []string) (out []Option, wrong string) {
 // answered reads options, type and answer of a row.
 func (r *questionReader) answered(x questionRow, q *Question) {
 	options, wrong := r.offered(x)
-	columns := strings.Join(r.fields[FieldOptions], ", ")
+	columns := strings.Join(r.fields[fieldOptions], ", ")
 	if wrong != "" {
 		r.bad(x.file, x.at, columns, "2 to 26 options: a list, left | right, an object by letter or by number, or columns A, B, C in order", wrong)
 		return
 	}
-	switch inside, err := QuestionParseOptions(q.Text); {
+	switch inside, err := questionParseOptions(q.Text); {
 	case err != nil:
-		r.bad(x.file, x.at, r.fields[FieldQuestion][0], "options A, B, C, ... each once and in order", err.Error())
+		r.bad(x.file, x.at, r.fields[fieldQuestion][0], "options A, B, C, ... each once and in order", err.Error())
 		return
 	case len(inside) > 0 && len(options) == 0:
 		options = inside
@@ -292,16 +292,16 @@ func (r *questionReader) answered(x questionRow, q *Question) {
 		return
 	}
 	q.Options = options
-	given, typeColumn := r.get(x, FieldType)
+	given, typeColumn := r.get(x, fieldType)
 	if q.Type = typeOf(given); given != "" && q.Type == "" {
 		r.bad(x.file, x.at, typeColumn, "single, multiple, bool, binary or short", table.Quote(given))
 		return
 	}
 	set := len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple)
-	answers, anyOf := r.golds(x, FieldAnswer, !set), r.golds(x, FieldAny, true)
-	said, column := r.get(x, FieldAnswer)
+	answers, anyOf := r.golds(x, fieldAnswer, !set), r.golds(x, fieldAny, true)
+	said, column := r.get(x, fieldAnswer)
 	if column == "" || len(anyOf) > 0 {
-		said, column = r.get(x, FieldAny)
+		said, column = r.get(x, fieldAny)
 	}
 	want := ""
 	switch all := distinct(append(answers, anyOf...)); {
@@ -404,7 +404,7 @@ func (r *questionReader) lettersAlone() {
 			letters++
 		}
 	}
-	column, short := slices.Concat(r.fields[FieldAnswer], r.fields[FieldAny])[0], r.types[text.Short]
+	column, short := slices.Concat(r.fields[fieldAnswer], r.fields[fieldAny])[0], r.types[text.Short]
 	switch {
 	case letters == 0:
 	case optioned:
@@ -436,7 +436,7 @@ func (r *questionReader) read(q *Question, v value) (want string) {
 	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
 		label, ok := named(q.Options, v.text)
-		if at := slices.IndexFunc(r.fields[FieldOptions], func(c string) bool { return fold(c) == fold(v.text) }); !ok && at >= 0 && at < len(q.Options) && len(r.fields[FieldOptions]) > 1 {
+		if at := slices.IndexFunc(r.fields[fieldOptions], func(c string) bool { return fold(c) == fold(v.text) }); !ok && at >= 0 && at < len(q.Options) && len(r.fields[fieldOptions]) > 1 {
 			label, ok = q.Options[at].Label, true
 		}
 		if n, err := strconv.Atoi(v.text); err == nil && label != v.text {
@@ -504,11 +504,11 @@ func texts(options []Option) []string {
 	return out
 }
 
-// QuestionParseOptions finds the options inside a question: lines that start with "A.",
+// questionParseOptions finds the options inside a question: lines that start with "A.",
 // "A)" or "(A)", then B and so on, each label once and in order. What stands
 // before the first A, Roman numbers say, is no option; fewer than two are none.
 // The error says which label is out of place.
-func QuestionParseOptions(question string) ([]Option, error) {
+func questionParseOptions(question string) ([]Option, error) {
 	var out []Option
 	for line := range strings.Lines(question) {
 		label, text, ok := optionLine(line)

@@ -20,28 +20,28 @@ var knowledgeSchema string
 // maxKnowledge is the largest knowledge base that is read, in bytes.
 const maxKnowledge = 16 << 20
 
-// KnowledgeBase is what is clinically right to say, by question and answer.
-type KnowledgeBase struct {
+// knowledgeBase is what is clinically right to say, by question and answer.
+type knowledgeBase struct {
 	questions map[string]map[string]*Knowledge // by folded question and folded answer
 }
 
-// ReadKnowledge reads a knowledge base file. The error lists all that is wrong
+// readKnowledge reads a knowledge base file. The error lists all that is wrong
 // with its content: an entry that was misread would judge every answer wrongly.
-func ReadKnowledge(path string) (*KnowledgeBase, error) {
+func readKnowledge(path string) (*knowledgeBase, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the knowledge base: %w", err)
 	}
-	kb, problems := ParseKnowledge(path, data)
+	kb, problems := parseKnowledge(path, data)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("read the knowledge base: %w", table.Listed(problems))
 	}
 	return kb, nil
 }
 
-// ParseKnowledge parses a knowledge base (knowledge.schema.json). It is nil when there
+// parseKnowledge parses a knowledge base (knowledge.schema.json). It is nil when there
 // are problems; file is for their positions.
-func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []table.Problem) {
+func parseKnowledge(file string, data []byte) (*knowledgeBase, []table.Problem) {
 	var problems []table.Problem
 	bad := func(column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Column: column, Want: want, Got: got})
@@ -70,9 +70,9 @@ func ParseKnowledge(file string, data []byte) (*KnowledgeBase, []table.Problem) 
 	return kb, append(problems, more...)
 }
 
-// OwnKnowledge parses a knowledge base that a test checks with ParseKnowledge: that takes
+// ownKnowledge parses a knowledge base that a test checks with parseKnowledge: that takes
 // several times as long. It panics where it is none.
-func OwnKnowledge(data []byte) *KnowledgeBase {
+func ownKnowledge(data []byte) *knowledgeBase {
 	kb, problems := parsed("", data)
 	if len(problems) > 0 {
 		panic(fmt.Sprintf("tables: internal error: knowledge base: %v", table.Listed(problems)))
@@ -81,7 +81,7 @@ func OwnKnowledge(data []byte) *KnowledgeBase {
 }
 
 // parsed is a base that keeps the schema, with what a schema cannot say.
-func parsed(file string, data []byte) (*KnowledgeBase, []table.Problem) {
+func parsed(file string, data []byte) (*knowledgeBase, []table.Problem) {
 	var problems []table.Problem
 	bad := func(column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Column: column, Want: want, Got: got})
@@ -91,7 +91,7 @@ func parsed(file string, data []byte) (*KnowledgeBase, []table.Problem) {
 		bad("$", "an object that keeps the schema", err.Error())
 		return nil, problems
 	}
-	kb := &KnowledgeBase{questions: map[string]map[string]*Knowledge{}}
+	kb := &knowledgeBase{questions: map[string]map[string]*Knowledge{}}
 	for _, q := range slices.Sorted(maps.Keys(questions)) {
 		path := "$." + q
 		if kb.questions[Fold(q)] != nil {
@@ -165,7 +165,7 @@ func (l *tableLines) UnmarshalJSON(b []byte) error {
 
 // Lookup finds the entry of a question and its answer. An answer of the base by
 // another name is what means says. why says what is missing.
-func (kb *KnowledgeBase) Lookup(question, answer string, means func(label string) (answer string, ok bool)) (k *Knowledge, why string) {
+func (kb *knowledgeBase) Lookup(question, answer string, means func(label string) (answer string, ok bool)) (k *Knowledge, why string) {
 	answers := kb.questions[Fold(question)]
 	if answers == nil {
 		return nil, "it has no entry for the question"

@@ -18,7 +18,7 @@ const oneEntry = `{"Is it?": {"type": "comparison", "projection_hint": "frontal"
   "additional_guidance": {"disambiguation_rules": ["r"], "acceptable_alternate_terminology": [["p", "q"]]}}}`
 
 func TestKnowledge(t *testing.T) {
-	kb, problems := ParseKnowledge("f", []byte(oneEntry))
+	kb, problems := parseKnowledge("f", []byte(oneEntry))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -57,7 +57,7 @@ func TestKnowledgeIsRefusedInWords(t *testing.T) {
 		{`{"q": {"answers": {"yes": {"must_all": [{"term": "x"}]}, "YES": {"must_all": [{"term": "x"}]}}}}`, "each answer once"},
 		{`{"q": {"answers": {"a": {"must_all": [{"term": "x"}]}}}, "Q": {"answers": {"a": {"must_all": [{"term": "x"}]}}}}`, "each question once"},
 	} {
-		kb, problems := ParseKnowledge("f", []byte(c.text))
+		kb, problems := parseKnowledge("f", []byte(c.text))
 		found := ""
 		for _, p := range problems {
 			found += p.Error() + "\n"
@@ -70,10 +70,10 @@ func TestKnowledgeIsRefusedInWords(t *testing.T) {
 	if err := os.WriteFile(file, []byte(entry(``)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKnowledge(file); err == nil || !strings.Contains(err.Error(), "k.json: $.q.answers.yes: expected at least one term") {
+	if _, err := readKnowledge(file); err == nil || !strings.Contains(err.Error(), "k.json: $.q.answers.yes: expected at least one term") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := ReadKnowledge(file + "x"); err == nil {
+	if _, err := readKnowledge(file + "x"); err == nil {
 		t.Error("no file and no error")
 	}
 }
@@ -81,11 +81,11 @@ func TestKnowledgeIsRefusedInWords(t *testing.T) {
 // The bases that we make keep the schema, too.
 func TestOurKnowledgeBases(t *testing.T) {
 	for name, text := range map[string][]byte{"phantoms": phantom.Knowledge(), "synthetic TAIX-VQA": datasettest.TAIXKnowledge(false), "with gaps": datasettest.TAIXKnowledge(true)} {
-		kb, problems := ParseKnowledge(name, text)
+		kb, problems := parseKnowledge(name, text)
 		if len(problems) > 0 || len(kb.questions) < 30 {
 			t.Errorf("%s: %v", name, problems)
 		}
-		if !reflect.DeepEqual(OwnKnowledge(text), kb) {
+		if !reflect.DeepEqual(ownKnowledge(text), kb) {
 			t.Errorf("%s: another base without checks", name)
 		}
 	}

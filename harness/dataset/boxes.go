@@ -1,7 +1,7 @@
 // Boxes reads where things are in pictures as people write it: in pixels, fractions or
 // per cents, as two corners or as a corner and a size.
 //
-//  1. Parse and OfColumns read the four numbers of each box, as they stand.
+//  1. Parse and ofColumns read the four numbers of each box, as they stand.
 //  2. Tell finds out what the numbers of a data set mean, where nobody said it.
 //  3. Meaning.Region makes a region of a box.
 
@@ -22,34 +22,34 @@ import (
 
 // Units of the numbers.
 const (
-	Pixels    = "px"
+	pixels    = "px"
 	Fractions = "fraction"
-	PerCents  = "percent"
+	perCents  = "percent"
 )
 
 // Forms of a box.
 const (
-	Corners = "xyxy" // x0 y0 x1 y1
-	Sized   = "xywh" // x0 y0, width and height
+	corners = "xyxy" // x0 y0 x1 y1
+	sized   = "xywh" // x0 y0, width and height
 )
 
-// Units are those of numbers, Forms those of boxes.
-func Units() []string { return []string{Pixels, Fractions, PerCents} }
+// units are those of numbers, Forms those of boxes.
+func units() []string { return []string{pixels, Fractions, perCents} }
 
-// Forms are those of a box.
-func Forms() []string { return []string{Corners, Sized} }
+// forms are those of a box.
+func forms() []string { return []string{corners, sized} }
 
-// Box is four numbers as they stand. Form is "" where their names do not say it.
-type Box struct {
+// box is four numbers as they stand. Form is "" where their names do not say it.
+type box struct {
 	N    [4]float64
 	Form string
 }
 
-// Sides are boxes by side, "right" or "left", or "" for both or none.
-type Sides map[string][]Box
+// sides are boxes by side, "right" or "left", or "" for both or none.
+type sides map[string][]box
 
-// BoxWanted is what Parse reads, in words.
-const BoxWanted = "boxes of four numbers from 0: [x0, y0, x1, y1] or [x, y, w, h], a list of these, these by side ({\"right\": [...], \"left\": [...]}), or {\"x\": ..., \"y\": ..., \"w\": ..., \"h\": ...}"
+// boxWanted is what Parse reads, in words.
+const boxWanted = "boxes of four numbers from 0: [x0, y0, x1, y1] or [x, y, w, h], a list of these, these by side ({\"right\": [...], \"left\": [...]}), or {\"x\": ..., \"y\": ..., \"w\": ..., \"h\": ...}"
 
 // names are what the four numbers are called, without _ and in small letters.
 func names() [][]string {
@@ -60,8 +60,8 @@ func boxFold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "", ".", "").Replace(name))
 }
 
-// OfColumns are the four of columns that hold a box, each a number; nil: there are none.
-func OfColumns(columns []string) (four []string) {
+// ofColumns are the four of columns that hold a box, each a number; nil: there are none.
+func ofColumns(columns []string) (four []string) {
 	for _, set := range names() {
 		for _, before := range []string{"", "bbox", "box"} {
 			four = nil
@@ -79,7 +79,7 @@ func OfColumns(columns []string) (four []string) {
 }
 
 // Named is a box of four numbers that have names; false: they are no numbers from 0.
-func Named(columns, texts []string) (b Box, ok bool) {
+func Named(columns, texts []string) (b box, ok bool) {
 	for i, s := range texts {
 		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
@@ -87,16 +87,16 @@ func Named(columns, texts []string) (b Box, ok bool) {
 		}
 		b.N[i] = n
 	}
-	b.Form = Corners
+	b.Form = corners
 	if last := boxFold(columns[3]); strings.HasSuffix(last, "h") || strings.HasSuffix(last, "height") {
-		b.Form = Sized
+		b.Form = sized
 	}
 	return b, true
 }
 
-// Parse reads a JSON value, or a text that is one or has numbers with blanks or commas between
+// parse reads a JSON value, or a text that is one or has numbers with blanks or commas between
 // them and boxes with ; between them. nil: there is none. false: it is none that it knows.
-func Parse(v any) (Sides, bool) {
+func parse(v any) (sides, bool) {
 	switch of := v.(type) {
 	case nil:
 		return nil, true
@@ -110,7 +110,7 @@ func Parse(v any) (Sides, bool) {
 			if len(issues) > 0 {
 				return nil, false
 			}
-			return Parse(v)
+			return parse(v)
 		}
 		var list []any
 		for part := range strings.SplitSeq(s, ";") {
@@ -120,12 +120,12 @@ func Parse(v any) (Sides, bool) {
 			}
 			list = append(list, one)
 		}
-		return Parse(list)
+		return parse(list)
 	case map[string]any:
 		if b, ok := boxNamed(of); ok {
-			return Sides{"": {b}}, true
+			return sides{"": {b}}, true
 		}
-		out := Sides{}
+		out := sides{}
 		for side, list := range of {
 			if side != "right" && side != "left" {
 				return nil, false
@@ -147,14 +147,14 @@ func Parse(v any) (Sides, bool) {
 	if len(all) == 0 || !ok {
 		return nil, ok
 	}
-	return Sides{"": all}, true
+	return sides{"": all}, true
 }
 
 // parseList reads a box or a list of them.
-func parseList(v any) (out []Box, ok bool) {
+func parseList(v any) (out []box, ok bool) {
 	if of, object := v.(map[string]any); object {
 		b, ok := boxNamed(of)
-		return []Box{b}, ok
+		return []box{b}, ok
 	}
 	list, ok := v.([]any)
 	if !ok {
@@ -178,7 +178,7 @@ func parseList(v any) (out []Box, ok bool) {
 		if len(four) != 4 {
 			return nil, false
 		}
-		var b Box
+		var b box
 		for i, n := range four {
 			number, _ := n.(json.Number)
 			f, err := number.Float64()
@@ -192,11 +192,11 @@ func parseList(v any) (out []Box, ok bool) {
 	return out, true
 }
 
-func boxNamed(of map[string]any) (Box, bool) {
+func boxNamed(of map[string]any) (box, bool) {
 	keys := slices.Sorted(maps.Keys(of))
-	four := OfColumns(keys)
+	four := ofColumns(keys)
 	if len(four) != 4 || len(keys) != 4 {
-		return Box{}, false
+		return box{}, false
 	}
 	var texts []string
 	for _, k := range four {
@@ -206,19 +206,19 @@ func boxNamed(of map[string]any) (Box, bool) {
 	return Named(four, texts)
 }
 
-// Placed is the boxes of an item and the size of its pictures; of numbers that are no pixels it
+// placed is the boxes of an item and the size of its pictures; of numbers that are no pixels it
 // need not be known.
-type Placed struct {
-	Sides Sides
+type placed struct {
+	Sides sides
 	W, H  int
 }
 
-// Meaning is what the numbers of a data set mean.
-type Meaning struct{ Unit, Form string }
+// meaning is what the numbers of a data set mean.
+type meaning struct{ Unit, Form string }
 
-// UnitOf is what the numbers are in: fractions where more than half of the boxes have none above
+// unitOf is what the numbers are in: fractions where more than half of the boxes have none above
 // 1, per cents where they have none above 100, else pixels. The others are then wrong.
-func UnitOf(all []Placed) string {
+func unitOf(all []placed) string {
 	n, fractions, cents := 0, 0, 0
 	for _, p := range all {
 		for _, list := range p.Sides {
@@ -237,14 +237,14 @@ func UnitOf(all []Placed) string {
 	case 2*fractions > n:
 		return Fractions
 	case 2*(fractions+cents) > n:
-		return PerCents
+		return perCents
 	}
-	return Pixels
+	return pixels
 }
 
-// Tell finds out which form fits more of the boxes, corners where both fit as many.
-func Tell(unit, form string, all []Placed) (m Meaning, both bool) {
-	m = Meaning{unit, form}
+// tell finds out which form fits more of the boxes, corners where both fit as many.
+func tell(unit, form string, all []placed) (m meaning, both bool) {
+	m = meaning{unit, form}
 	if form != "" {
 		return m, false
 	}
@@ -257,18 +257,18 @@ func Tell(unit, form string, all []Placed) (m Meaning, both bool) {
 					continue
 				}
 				n++
-				for _, f := range Forms() {
-					if _, bad := (Meaning{unit, f}).Region(b, p.W, p.H); bad == "" {
+				for _, f := range forms() {
+					if _, bad := (meaning{unit, f}).Region(b, p.W, p.H); bad == "" {
 						fits[f]++
 					}
 				}
 			}
 		}
 	}
-	if m.Form = Corners; fits[Sized] > fits[Corners] {
-		m.Form = Sized
+	if m.Form = corners; fits[sized] > fits[corners] {
+		m.Form = sized
 	}
-	return m, n > 0 && fits[Sized] == n && fits[Corners] == n
+	return m, n > 0 && fits[sized] == n && fits[corners] == n
 }
 
 // fine is how finely fractions and per cents are kept: parts of a side.
@@ -276,26 +276,26 @@ const fine = 1_000_000
 
 // Region is a box as a part of a picture of w x h pixels; bad says what is wrong with it. Pixels
 // are rounded outwards, so that the region covers the box.
-func (m Meaning) Region(b Box, w, h int) (r perturb.Region, bad string) {
+func (m meaning) Region(b box, w, h int) (r perturb.Region, bad string) {
 	n := b.N
-	if form := b.Form; form == Sized || form == "" && m.Form == Sized {
+	if form := b.Form; form == sized || form == "" && m.Form == sized {
 		n[2], n[3] = n[0]+n[2], n[1]+n[3]
 	}
 	scale, limits := 1.0, [4]float64{100, 100, 100, 100}
 	switch m.Unit {
 	case Fractions:
 		scale, limits = 100, [4]float64{1, 1, 1, 1}
-	case Pixels:
+	case pixels:
 		limits = [4]float64{float64(w), float64(h), float64(w), float64(h)}
 	}
 	if n[0] >= n[2] || n[1] >= n[3] || n[2] > limits[2]+1e-9 || n[3] > limits[3]+1e-9 {
-		within := map[string]string{Fractions: "from 0 to 1", PerCents: "from 0 to 100", Pixels: fmt.Sprintf("in a picture of %dx%d pixels", w, h)}[m.Unit]
+		within := map[string]string{Fractions: "from 0 to 1", perCents: "from 0 to 100", pixels: fmt.Sprintf("in a picture of %dx%d pixels", w, h)}[m.Unit]
 		return r, fmt.Sprintf("x0 < x1 and y0 < y1, %s (boxes: %s, boxes_form: %s)", within, m.Unit, m.Form)
 	}
 	for i := range n {
 		n[i] = min(n[i], limits[i])
 	}
-	if m.Unit == Pixels {
+	if m.Unit == pixels {
 		return perturb.Region{X0: int(math.Floor(n[0])) * h, Y0: int(math.Floor(n[1])) * w, X1: int(math.Ceil(n[2])) * h, Y1: int(math.Ceil(n[3])) * w, Of: w * h}, ""
 	}
 	whole := true

@@ -35,7 +35,7 @@ func TestBoxesOfOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if s.Kind, err = Sniff(s.Path, table.New()); err != nil {
+		if s.Kind, err = sniff(s.Path, table.New()); err != nil {
 			t.Fatal(err)
 		}
 		s.Name = "mine"

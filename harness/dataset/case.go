@@ -21,20 +21,20 @@ type Leaking struct {
 	Title      string       // of the case: it names the disease
 	Captions   []string     // one per image, "" where there is none; nil: none has one
 	Findings   string       // what the images show, in words; "": not stated
-	Discussion []Section    // in the order of the text; nil: none
+	Discussion []section    // in the order of the text; nil: none
 	Interval   string       // what lies between the times of the images; "": not stated
 	Key        int          // of made cases the image that the answer depends on, from 1; 0: not known
-	Experts    []ExpertStep // what experts said of steps of an explanation; nil: nothing
+	Experts    []expertStep // what experts said of steps of an explanation; nil: nothing
 }
 
-// Section is a part of a discussion; Name is "" where the text is not divided.
-type Section struct {
+// section is a part of a discussion; Name is "" where the text is not divided.
+type section struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// ExpertStep is what an expert said of a step of an explanation. nil: nothing.
-type ExpertStep struct {
+// expertStep is what an expert said of a step of an explanation. nil: nothing.
+type expertStep struct {
 	Rater    string   `json:"rater"`
 	N        int      `json:"n"` // of the step, from 1
 	Text     string   `json:"text"`

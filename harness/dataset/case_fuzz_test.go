@@ -20,7 +20,7 @@ func TestCaseFuzzSeeds(t *testing.T) {
 
 func FuzzCaseJSONL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		records, problems, err := CaseJSONL("f", bytes.NewReader(data), "")
+		records, problems, err := caseJSONL("f", bytes.NewReader(data), "")
 		if err != nil {
 			return
 		}
@@ -32,7 +32,7 @@ func FuzzCaseJSONL(f *testing.F) {
 			bad[p.Row] = true
 		}
 		for _, r := range records {
-			if bad[r.Row] && r.Row > 1 && !array(data) || r.ID == "" || r.History == "" || len(r.Options) != 5 || !slices.Contains(labels(), r.Answer) || len(r.Images) < 1 || len(r.Images) > MaxImages {
+			if bad[r.Row] && r.Row > 1 && !array(data) || r.ID == "" || r.History == "" || len(r.Options) != 5 || !slices.Contains(labels(), r.Answer) || len(r.Images) < 1 || len(r.Images) > maxImages {
 				t.Fatalf("row %d: %+v", r.Row, r)
 			}
 			for _, im := range r.Images {
@@ -57,7 +57,7 @@ func FuzzCaseJSONL(f *testing.F) {
 
 func FuzzRatings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ratings, problems, err := Ratings("f", bytes.NewReader(data))
+		ratings, problems, err := ratings("f", bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -71,7 +71,7 @@ func FuzzRatings(f *testing.F) {
 				t.Fatalf("%+v", r)
 			}
 			for i, s := range r.Steps {
-				if s.Text == "" || s.N < 1 || i > 0 && s.N <= r.Steps[i-1].N || slices.ContainsFunc(s.Types, func(name string) bool { return !slices.Contains(ErrorTypes(), name) }) {
+				if s.Text == "" || s.N < 1 || i > 0 && s.N <= r.Steps[i-1].N || slices.ContainsFunc(s.Types, func(name string) bool { return !slices.Contains(errorTypes(), name) }) {
 					t.Fatalf("%+v", s)
 				}
 			}

@@ -1,5 +1,5 @@
 // Cases reads cases of several images in MedThinkVQA's format: JSON lines or
-// CaseParquet, a row a case.
+// caseParquet, a row a case.
 //
 //  1. Rows reads a file row by row, of either kind, as texts by column.
 //  2. A row becomes a Record, or problems that say what is wrong where, all of them.
@@ -20,35 +20,35 @@ import (
 	"assay/harness/dataset/table"
 )
 
-// MaxImages is the most images of a case.
-const MaxImages = 49
+// maxImages is the most images of a case.
+const maxImages = 49
 
 // caseMaxLine is the longest line that is read, in bytes.
 const caseMaxLine = 8 << 20
 
-// Marker is a column that no other format has.
-const Marker = "CLINICAL_HISTORY"
+// marker is a column that no other format has.
+const marker = "CLINICAL_HISTORY"
 
-// Record is a row.
-type Record struct {
+// record is a row.
+type record struct {
 	Row                                int
 	ID                                 string // of the images' folder, "case00017"; else of the row
 	Title, History, Findings, Interval string
-	Discussion                         []CaseSection // nil: none
+	Discussion                         []caseSection // nil: none
 	Options                            []string      // A to E
 	Answer                             string        // a label
 	Chapter, Block, Category           string
 	Longitudinal, Rare                 *bool
 	Timepoints                         *int
-	Images                             []CaseImage
+	Images                             []caseImage
 	Cluster                            string // what the column asked for has; "": nothing, or none was asked for
 }
 
-// CaseSection is a part of a discussion; Name is "" where the text is not divided.
-type CaseSection struct{ Name, Text string }
+// caseSection is a part of a discussion; Name is "" where the text is not divided.
+type caseSection struct{ Name, Text string }
 
-// CaseImage is one of a case: a file, or embedded.
-type CaseImage struct {
+// caseImage is one of a case: a file, or embedded.
+type caseImage struct {
 	Column                         string // "image_01", where it stands
 	ID, Path                       string
 	Caption, Modality, Submodality string
@@ -62,12 +62,12 @@ type caseRow struct {
 	embedded func(column string) *table.Picture // nil: none
 	cluster  string                             // see JSONL
 	none     func() string                      // what is said where there is nothing of cluster
-	record   Record
+	record   record
 	bad      func(column, want, got string)
 }
 
-// CaseJSONL reads the lines of a file, each with what it has under the key cluster; "": none.
-func CaseJSONL(file string, in io.Reader, cluster string) (records []Record, problems []table.Problem, err error) {
+// caseJSONL reads the lines of a file, each with what it has under the key cluster; "": none.
+func caseJSONL(file string, in io.Reader, cluster string) (records []record, problems []table.Problem, err error) {
 	problems, err = table.EachLine(file, in, caseMaxLine, func(number int, line []byte, bad func(column, want, got string)) {
 		n := 0
 		note := func(column, want, got string) { n++; bad(column, want, got) }
@@ -111,7 +111,7 @@ func at(object map[string]any, column string) any {
 // business.
 func readable(object map[string]any, cluster string) []string {
 	var names []string
-	known := append(CaseColumns(MaxImages), cluster)
+	known := append(caseColumns(maxImages), cluster)
 	for name, v := range object {
 		if inner, ok := v.(map[string]any); ok && name == "options" {
 			for key := range inner {
@@ -127,8 +127,8 @@ func readable(object map[string]any, cluster string) []string {
 	return names
 }
 
-// CaseColumns are those that a record of up to so many images is made of.
-func CaseColumns(images int) []string {
+// caseColumns are those that a record of up to so many images is made of.
+func caseColumns(images int) []string {
 	names := []string{"title", "CLINICAL_HISTORY", "IMAGING_FINDINGS", "discussion", "interval_text", "options", "correct_answer", "correct_answer_text",
 		"ICD Chapter", "ICD Block", "ICD Category", "is_longitudinal", "timepoint_count", "image_count", "rare_disease"}
 	for _, l := range labels() {
@@ -144,9 +144,9 @@ func CaseColumns(images int) []string {
 
 func labels() []string { return []string{"A", "B", "C", "D", "E"} }
 
-// CaseParquet reads the rows of a file, each with what it has in the column cluster ("": none),
+// caseParquet reads the rows of a file, each with what it has in the column cluster ("": none),
 // and looks at embedded images one after another.
-func CaseParquet(lib table.Library, file, cluster string) (records []Record, problems []table.Problem, err error) {
+func caseParquet(lib table.Library, file, cluster string) (records []record, problems []table.Problem, err error) {
 	leaves, err := lib.Leaves(file)
 	if err != nil {
 		return nil, nil, err
@@ -156,19 +156,19 @@ func CaseParquet(lib table.Library, file, cluster string) (records []Record, pro
 	}
 	want := table.Columns{}
 	for _, name := range leaves {
-		if name == cluster || slices.Contains(CaseColumns(MaxImages), name) {
+		if name == cluster || slices.Contains(caseColumns(maxImages), name) {
 			want.Any = append(want.Any, name)
 		}
 	}
-	for n := 1; n <= MaxImages; n++ {
+	for n := 1; n <= maxImages; n++ {
 		for _, name := range []string{fmt.Sprintf("image_%02d", n), fmt.Sprintf("image_%02d.bytes", n)} {
 			if slices.Contains(leaves, name) {
 				want.Images = append(want.Images, name)
 			}
 		}
 	}
-	if !slices.Contains(want.Any, Marker) {
-		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, Marker)
+	if !slices.Contains(want.Any, marker) {
+		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, marker)
 	}
 	lists, err := lib.Rows(file, want, func(s table.Row) {
 		n := 0
@@ -300,15 +300,15 @@ func (r *caseRow) answer() {
 // images are numbered from 1, without a gap.
 func (r *caseRow) images() {
 	last := 0
-	var all [MaxImages + 1]*CaseImage
-	for n := 1; n <= MaxImages; n++ {
+	var all [maxImages + 1]*caseImage
+	for n := 1; n <= maxImages; n++ {
 		column := fmt.Sprintf("image_%02d", n)
-		im := CaseImage{Column: column, ID: r.text(column + "_id"), Path: r.text(column + "_path"), Caption: strings.TrimSpace(r.text(column + "_caption")),
+		im := caseImage{Column: column, ID: r.text(column + "_id"), Path: r.text(column + "_path"), Caption: strings.TrimSpace(r.text(column + "_caption")),
 			Modality: strings.TrimSpace(r.text(column + "_modality")), Submodality: strings.TrimSpace(r.text(column + "_sub_modality"))}
 		if r.embedded != nil {
 			im.Embedded = r.embedded(column)
 		}
-		if im == (CaseImage{Column: column}) {
+		if im == (caseImage{Column: column}) {
 			continue
 		}
 		for _, text := range []string{im.ID, im.Path, im.Caption, im.Modality, im.Submodality} {
@@ -332,7 +332,7 @@ func (r *caseRow) images() {
 		}
 	}
 	if last == 0 {
-		r.bad("image_01_path", fmt.Sprintf("1 to %d images", MaxImages), "none")
+		r.bad("image_01_path", fmt.Sprintf("1 to %d images", maxImages), "none")
 	}
 	if n := r.whole("image_count"); n != nil && *n != last && last > 0 {
 		r.bad("image_count", fmt.Sprintf("%d, as many as there are", last), strconv.Itoa(*n))
@@ -381,17 +381,17 @@ func (r *caseRow) whole(column string) *int {
 var heading = regexp.MustCompile(`(?i)^[\s#*_]*(background|clinical perspectives?|imaging perspectives?|outcomes?|take[- ]home(?: messages?| points?)?(?: */ *teaching points?)?)[\s*_]*(?::[\s*_]*|$)`)
 
 // sections divides a discussion by the headings of its five parts.
-func sections(text string) []CaseSection {
+func sections(text string) []caseSection {
 	if text == "" {
 		return nil
 	}
-	var out []CaseSection
+	var out []caseSection
 	put := func(line string) {
 		if len(out) == 0 {
 			if strings.TrimSpace(line) == "" {
 				return
 			}
-			out = append(out, CaseSection{})
+			out = append(out, caseSection{})
 		}
 		out[len(out)-1].Text += line + "\n"
 	}
@@ -407,7 +407,7 @@ func sections(text string) []CaseSection {
 			if strings.HasPrefix(name, "take") {
 				name = "take-home"
 			}
-			out = append(out, CaseSection{Name: name})
+			out = append(out, caseSection{Name: name})
 			line = line[at[1]:]
 			if strings.TrimSpace(line) == "" {
 				continue
@@ -418,5 +418,5 @@ func sections(text string) []CaseSection {
 	for i := range out {
 		out[i].Text = strings.TrimSpace(out[i].Text)
 	}
-	return slices.DeleteFunc(out, func(s CaseSection) bool { return s.Text == "" })
+	return slices.DeleteFunc(out, func(s caseSection) bool { return s.Text == "" })
 }

@@ -13,7 +13,7 @@ import (
 func TestAFileThatChangedGivesNoPicture(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	h, err := NewHelper(fake("works"))
+	h, err := newHelper(fake("works"))
 	if err != nil {
 		t.Fatal(err)
 	}

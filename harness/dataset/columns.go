@@ -12,17 +12,17 @@ import (
 
 // Fields that a mapping can name.
 const (
-	FieldID       = "id"
-	FieldImage    = "image"
-	FieldQuestion = "question"
-	FieldOptions  = "options"
-	FieldAnswer   = "answer"
-	FieldAny      = "answer_any"
-	FieldType     = "type"
-	FieldTask     = "task"
-	FieldHint     = "hint"
-	FieldModality = "modality"
-	FieldBoxes    = "boxes"
+	fieldID       = "id"
+	fieldImage    = "image"
+	fieldQuestion = "question"
+	fieldOptions  = "options"
+	fieldAnswer   = "answer"
+	fieldAny      = "answer_any"
+	fieldType     = "type"
+	fieldTask     = "task"
+	fieldHint     = "hint"
+	fieldModality = "modality"
+	fieldBoxes    = "boxes"
 )
 
 // Field is what a column can hold.
@@ -36,19 +36,19 @@ type Field struct {
 // Fields are those that a mapping can name.
 func Fields() []Field {
 	return []Field{
-		{FieldID, false, []string{"id", "index", "question_id", "qid", "item"}, "names the item, each once and without blanks; without it, row-1, row-2 and so on"},
-		{FieldImage, true, []string{"image", "images", "image_path", "img", "img_path", "image_file", "image_name", "file_name", "filename", "picture"},
+		{fieldID, false, []string{"id", "index", "question_id", "qid", "item"}, "names the item, each once and without blanks; without it, row-1, row-2 and so on"},
+		{fieldImage, true, []string{"image", "images", "image_path", "img", "img_path", "image_file", "image_name", "file_name", "filename", "picture"},
 			"a picture's path from the table's folder, or a list of them; in Parquet files and VLMEvalKit's the picture itself"},
-		{FieldQuestion, true, []string{"question", "prompt", "query", "text"}, "as it is to be asked; options may stand inside, on lines that start with A. or A)"},
-		{FieldOptions, false, []string{"options", "choices", "candidates"}, `a list such as ["left", "right"], left | right, or an object by letter; or columns A, B, C and so on`},
-		{FieldAnswer, true, []string{"answer", "gold", "label", "target", "ground_truth", "gt_answer", "gold_answer", "correct_answer", "correct", "answers"},
+		{fieldQuestion, true, []string{"question", "prompt", "query", "text"}, "as it is to be asked; options may stand inside, on lines that start with A. or A)"},
+		{fieldOptions, false, []string{"options", "choices", "candidates"}, `a list such as ["left", "right"], left | right, or an object by letter; or columns A, B, C and so on`},
+		{fieldAnswer, true, []string{"answer", "gold", "label", "target", "ground_truth", "gt_answer", "gold_answer", "correct_answer", "correct", "answers"},
 			"the gold answer: an option's letter, text or number, several letters, yes, no, true, false, or a text; of several texts (a list, a | b, several columns) any is right"},
-		{FieldAny, false, []string{"answer_any", "any_answer", "accepted_answers", "acceptable_answers", "answer_aliases"}, "gold answers of which any is right, also with options: a list, or a | b"},
-		{FieldType, false, []string{"type", "question_type", "answer_type"}, "single, multiple, bool, binary or short; without it, it follows from options and answer"},
-		{FieldTask, false, []string{"task", "category", "l2-category", "topic"}, "what tables group items by"},
-		{FieldHint, false, []string{"hint", "context"}, "stands before the question in the prompt"},
-		{FieldModality, false, []string{"modality"}, "the examination type"},
-		{FieldBoxes, false, []string{"boxes", "box", "bboxes", "bbox", "bounding_boxes", "bounding_box", "regions", "region"},
+		{fieldAny, false, []string{"answer_any", "any_answer", "accepted_answers", "acceptable_answers", "answer_aliases"}, "gold answers of which any is right, also with options: a list, or a | b"},
+		{fieldType, false, []string{"type", "question_type", "answer_type"}, "single, multiple, bool, binary or short; without it, it follows from options and answer"},
+		{fieldTask, false, []string{"task", "category", "l2-category", "topic"}, "what tables group items by"},
+		{fieldHint, false, []string{"hint", "context"}, "stands before the question in the prompt"},
+		{fieldModality, false, []string{"modality"}, "the examination type"},
+		{fieldBoxes, false, []string{"boxes", "box", "bboxes", "bbox", "bounding_boxes", "bounding_box", "regions", "region"},
 			"where in the picture it is: [x0, y0, x1, y1] or [x, y, w, h], a list of these, or these by side (right, left); or four columns x, y, w, h or x0, y0, x1, y1 (x_min and so on); boxes: px|fraction|percent and boxes_form: xyxy|xywh say what the numbers mean"},
 	}
 }
@@ -101,28 +101,28 @@ func (r *questionReader) resolve() bool {
 		}
 		for _, name := range f.Names {
 			at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == fold(name) && !used[c] })
-			if at < 0 || f.Name == FieldType && !r.knownTypes(r.columns[at]) {
+			if at < 0 || f.Name == fieldType && !r.knownTypes(r.columns[at]) {
 				continue
 			}
 			r.fields[f.Name] = []string{r.columns[at]}
 			break
 		}
 		switch {
-		case f.Name == FieldOptions && r.fields[f.Name] == nil:
+		case f.Name == fieldOptions && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(2, []string{"a", "0", "1"}, "", "option", "opt", "choice", "candidate", "alternative")
 			if first := []string{"a", "0", "1"}; r.fields[f.Name] == nil {
-				if !r.has(FieldAnswer) { // else answer1 is no gold answer
+				if !r.has(fieldAnswer) { // else answer1 is no gold answer
 					first = first[:1]
 				}
 				r.fields[f.Name] = r.series(2, first, "answer", "ans")
 			}
-		case f.Name == FieldImage && r.fields[f.Name] == nil:
+		case f.Name == fieldImage && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "image", "img", "picture")
-		case f.Name == FieldBoxes && r.fields[f.Name] == nil:
-			r.fields[f.Name] = OfColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
-		case f.Name == FieldAnswer && r.fields[f.Name] == nil:
+		case f.Name == fieldBoxes && r.fields[f.Name] == nil:
+			r.fields[f.Name] = ofColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
+		case f.Name == fieldAnswer && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "answer", "gold", "label", "target")
-		case f.Name == FieldImage && r.of.Format == FormatVLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
+		case f.Name == fieldImage && r.of.Format == formatVLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
 			r.fields[f.Name] = append(r.fields[f.Name], "image_path") // where there is no image
 		}
 		found := r.fields[f.Name]
@@ -135,12 +135,12 @@ func (r *questionReader) resolve() bool {
 			if len(found) > 1 || fold(found[0]) != f.Name {
 				r.guess("%s: column %s", f.Name, strings.Join(found, ", "))
 			}
-		case f.Needed && !(f.Name == FieldAnswer && r.has(FieldAny)):
+		case f.Needed && !(f.Name == fieldAnswer && r.has(fieldAny)):
 			r.bad(r.of.Path, 0, "", fmt.Sprintf("a column with the %s, such as %s; columns: {%s: NAME} says which it is", f.Name, strings.Join(f.Names[:3], ", "), f.Name), "the columns "+strings.Join(r.columns, ", "))
 			ok = false
 		}
 	}
-	if r.fields[FieldID] == nil {
+	if r.fields[fieldID] == nil {
 		r.guess("id: none; items are called row-1, row-2 and so on")
 	}
 	r.unused()
@@ -156,7 +156,7 @@ func (r *questionReader) has(field string) bool {
 // mayRepeat says whether several columns may have a name: those of gold answers.
 func (r *questionReader) mayRepeat(column string) bool {
 	for _, f := range Fields() {
-		if (f.Name == FieldAnswer || f.Name == FieldAny) && (slices.Contains(f.Names, fold(column)) || slices.Contains(r.of.Columns[f.Name], column)) {
+		if (f.Name == fieldAnswer || f.Name == fieldAny) && (slices.Contains(f.Names, fold(column)) || slices.Contains(r.of.Columns[f.Name], column)) {
 			return true
 		}
 	}
@@ -220,7 +220,7 @@ func (r *questionReader) series(least int, first []string, words ...string) []st
 
 // base is from what number the columns of options count; -1: they have letters, or there is one.
 func (r *questionReader) base() int {
-	columns := r.fields[FieldOptions]
+	columns := r.fields[fieldOptions]
 	if len(columns) < 2 {
 		return -1
 	}

@@ -29,7 +29,7 @@ type Dataset struct {
 	Problems  []Problem // rows that were left out, and what is wrong with them
 	Guesses   []string  // of a table of questions, what nobody said of its columns
 	Unused    []string  // of a table of questions, columns that nothing is read of
-	Gaps      []Gap     // what its knowledge base does not know; none without one
+	Gaps      []gap     // what its knowledge base does not know; none without one
 	Digest    string    // "sha256:...", of items and image bytes
 	Synthetic bool      // phantom cases
 }

@@ -79,31 +79,31 @@ func dicomFilm() []element {
 // What a file says of its pixels is read in both encodings, behind whatever stands before
 // it, and nothing else is.
 func TestDescribe(t *testing.T) {
-	whole := DICOMHeader{Photometric: "MONOCHROME2", Bits: 12, Frames: 3, Windows: [][2]float64{{40, 400}, {-600, 1500.5}}}
+	whole := dicomHeader{Photometric: "MONOCHROME2", Bits: 12, Frames: 3, Windows: [][2]float64{{40, 400}, {-600, 1500.5}}}
 	for _, c := range []struct {
 		name string
 		file []byte
-		want DICOMHeader
+		want dicomHeader
 		said string
 	}{
 		{"explicit", file("1.2.840.10008.1.2.1", dicomFilm()...), whole, "DICOM, MONOCHROME2, 12 bits, 3 frames, window in the file 40/400 or -600/1500.5"},
 		{"implicit", file("1.2.840.10008.1.2", dicomFilm()...), whole, ""},
 		{"compressed", file("1.2.840.10008.1.2.4.70\x00", dicomFilm()...), whole, ""},
-		{"deflated", file("1.2.840.10008.1.2.1.99", dicomFilm()...), DICOMHeader{}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
-		{"big endian", file("1.2.840.10008.1.2.2", dicomFilm()...), DICOMHeader{}, ""},
-		{"without a window", file("1.2.840.10008.1.2.1", dicomFilm()[:4]...), DICOMHeader{Photometric: "MONOCHROME2", Bits: 12, Frames: 3}, "DICOM, MONOCHROME2, 12 bits, 3 frames, no window in the file"},
-		{"two frames", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "2 "}), DICOMHeader{Frames: 2}, "DICOM, photometric interpretation unknown, bits unknown, 2 frames, no window in the file"},
-		{"one frame", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "1 "}), DICOMHeader{Frames: 1}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
-		{"a name where a term should stand", file("1.2.840.10008.1.2.1", element{0x00280004, "CS", "PLANTED"}, element{0x00281050, "DS", "PLANTED"}, element{0x00281051, "DS", "400"}), DICOMHeader{}, ""},
-		{"a centre alone", file("1.2.840.10008.1.2.1", element{0x00281050, "DS", "40"}), DICOMHeader{}, ""},
-		{"no DICOM", []byte("PLANTED"), DICOMHeader{}, ""},
+		{"deflated", file("1.2.840.10008.1.2.1.99", dicomFilm()...), dicomHeader{}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
+		{"big endian", file("1.2.840.10008.1.2.2", dicomFilm()...), dicomHeader{}, ""},
+		{"without a window", file("1.2.840.10008.1.2.1", dicomFilm()[:4]...), dicomHeader{Photometric: "MONOCHROME2", Bits: 12, Frames: 3}, "DICOM, MONOCHROME2, 12 bits, 3 frames, no window in the file"},
+		{"two frames", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "2 "}), dicomHeader{Frames: 2}, "DICOM, photometric interpretation unknown, bits unknown, 2 frames, no window in the file"},
+		{"one frame", file("1.2.840.10008.1.2.1", element{0x00280008, "IS", "1 "}), dicomHeader{Frames: 1}, "DICOM, photometric interpretation unknown, bits unknown, no window in the file"},
+		{"a name where a term should stand", file("1.2.840.10008.1.2.1", element{0x00280004, "CS", "PLANTED"}, element{0x00281050, "DS", "PLANTED"}, element{0x00281051, "DS", "400"}), dicomHeader{}, ""},
+		{"a centre alone", file("1.2.840.10008.1.2.1", element{0x00281050, "DS", "40"}), dicomHeader{}, ""},
+		{"no DICOM", []byte("PLANTED"), dicomHeader{}, ""},
 	} {
-		got := DescribeDICOM(c.file)
+		got := describeDICOM(c.file)
 		if !reflect.DeepEqual(got, c.want) || c.said != "" && got.String() != c.said {
 			t.Errorf("%s: %+v, %s; want %+v", c.name, got, got, c.want)
 		}
 		for n := range c.file { // whatever is cut off
-			if s := DescribeDICOM(c.file[:n]).String(); strings.Contains(s, "PLANTED") {
+			if s := describeDICOM(c.file[:n]).String(); strings.Contains(s, "PLANTED") {
 				t.Fatalf("%s, cut at %d: %s", c.name, n, s)
 			}
 		}
@@ -115,7 +115,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Add(file("1.2.840.10008.1.2", dicomFilm()...))
 	f.Add(file("1.2.840.10008.1.2.4.70", dicomFilm()...)[:300])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h := DescribeDICOM(b)
+		h := describeDICOM(b)
 		if h.Bits < 0 || h.Bits > 64 || h.Frames < 0 || len(h.Windows) > most {
 			t.Errorf("%+v", h)
 		}
@@ -161,7 +161,7 @@ func TestFake(t *testing.T) {
 }
 
 func fake(mode string) []string {
-	return []string{os.Args[0], "-test.run=^TestFake$", "--", mode, PlaceIn, PlaceOut}
+	return []string{os.Args[0], "-test.run=^TestFake$", "--", mode, placeIn, placeOut}
 }
 
 // A helper gives a picture of all its bits, with what the file says and what the program
@@ -170,7 +170,7 @@ func TestHelper(t *testing.T) {
 	t.Setenv("ASSAY_TEST_SECRET", "hush")
 	good := file("1.2.840.10008.1.2.1", dicomFilm()...)
 	read := func() ([]byte, string) { return good, "" }
-	h, err := NewHelper(fake("works"))
+	h, err := newHelper(fake("works"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestHelper(t *testing.T) {
 		"writes a name":  "made no readable PNG or TIFF",
 		"too much":       "a DICOM file of which the helper made 0 MB, where at most 0 are read",
 	} {
-		h, err := NewHelper(fake(mode))
+		h, err := newHelper(fake(mode))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestHelper(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		h    *Helper
+		h    *helper
 		file []byte
 		gone string
 		want string
@@ -245,18 +245,18 @@ func TestCommands(t *testing.T) {
 		command []string
 		want    string
 	}{
-		{[]string{"no-such-program", PlaceIn, PlaceOut}, "found no no-such-program; install it (dcm2pnm and dcmj2pnm: apt install dcmtk"},
-		{[]string{"dcm2pnm", PlaceIn}, "expected {out} in the arguments"},
-		{[]string{PlaceIn, PlaceOut}, "expected {in} in the arguments"},
+		{[]string{"no-such-program", placeIn, placeOut}, "found no no-such-program; install it (dcm2pnm and dcmj2pnm: apt install dcmtk"},
+		{[]string{"dcm2pnm", placeIn}, "expected {out} in the arguments"},
+		{[]string{placeIn, placeOut}, "expected {in} in the arguments"},
 	} {
-		if _, err := NewHelper(c.command); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := newHelper(c.command); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %s", c.command, err, c.want)
 		}
 	}
-	if h, err := NewHelper(nil); h != nil || err != nil {
+	if h, err := newHelper(nil); h != nil || err != nil {
 		t.Error(h, err)
 	}
-	if !NamedDICOM("a/B.DCM") || NamedDICOM("dcm.png") || Shown("DOE.dcm") == "DOE.dcm" || Shown("a.png") != "a.png" {
+	if !namedDICOM("a/B.DCM") || namedDICOM("dcm.png") || shown("DOE.dcm") == "DOE.dcm" || shown("a.png") != "a.png" {
 		t.Error("names")
 	}
 }
@@ -294,7 +294,7 @@ func TestDCMTK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := NewHelper([]string{"dcm2pnm", "+on2", "+Wm", PlaceIn, PlaceOut})
+	h, err := newHelper([]string{"dcm2pnm", "+on2", "+Wm", placeIn, placeOut})
 	if err != nil {
 		t.Fatal(err)
 	}

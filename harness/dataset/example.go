@@ -29,7 +29,7 @@ type question struct {
 
 // ExampleKinds are those that there is an example of.
 func ExampleKinds() []string {
-	return []string{KindCSV, KindTSV, KindJSONL, KindVLMEvalKit, KindParquet}
+	return []string{KindCSV, kindTSV, KindJSONL, KindVLMEvalKit, kindParquet}
 }
 
 // Write writes an example of a kind into a folder, which it makes. It returns the path
@@ -44,7 +44,7 @@ func Write(kind, dir string) (path string, err error) {
 	switch kind {
 	case KindCSV:
 		table, err = cells(',', header(), rows, plain)
-	case KindTSV:
+	case kindTSV:
 		table, err = cells('\t', []string{"id", "image", "question", "options", "answer", "category"}, rows, func(_ int, q question) []string {
 			return []string{q.id, q.file, q.text, strings.Join(q.options, " | "), q.answer, q.category}
 		})
@@ -53,7 +53,7 @@ func Write(kind, dir string) (path string, err error) {
 	case KindVLMEvalKit:
 		name = "questions.tsv"
 		table, err = cells('\t', []string{"index", "image", "question", "A", "B", "C", "D", "answer", "category", "split"}, rows, vlmEvalKit(rows))
-	case KindParquet:
+	case kindParquet:
 		name = filepath.Join("data", "test-00000-of-00001.parquet")
 		table, err = columns(rows)
 	default:
@@ -65,8 +65,8 @@ func Write(kind, dir string) (path string, err error) {
 	if err := write(dir, name, table); err != nil {
 		return "", err
 	}
-	if kind == KindVLMEvalKit || kind == KindParquet { // the pictures are inside
-		if kind == KindParquet {
+	if kind == KindVLMEvalKit || kind == kindParquet { // the pictures are inside
+		if kind == kindParquet {
 			return dir, nil
 		}
 		return filepath.Join(dir, name), nil
@@ -109,7 +109,7 @@ func asked() ([]question, error) {
 	var out []question
 	seen := map[string]int{}
 	for _, it := range set.Items {
-		if !slices.Contains([]string{TypeSingle, TypeBinary, TypeShort}, it.Type) || seen[it.Type] == 2 {
+		if !slices.Contains([]string{TypeSingle, TypeBinary, typeShort}, it.Type) || seen[it.Type] == 2 {
 			continue
 		}
 		seen[it.Type]++

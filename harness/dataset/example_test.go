@@ -19,7 +19,7 @@ func TestExamplesAreReadAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sniffed, err := Sniff(path, table.New())
+		sniffed, err := sniff(path, table.New())
 		if err != nil || sniffed != kind {
 			t.Errorf("%s is sniffed as %q, %v", kind, sniffed, err)
 		}

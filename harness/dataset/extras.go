@@ -8,9 +8,9 @@ import (
 	"assay/perturb"
 )
 
-// Gap is a question and gold answer of a data set that its knowledge base does
+// gap is a question and gold answer of a data set that its knowledge base does
 // not know. Its items have no Knowledge.
-type Gap struct {
+type gap struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 	Items    int    `json:"items"`
@@ -20,10 +20,10 @@ type Gap struct {
 // extras is what stands beside a data set's own files: a table of regions, a
 // knowledge base, the program that reads DICOM files. Each may be missing.
 type extras struct {
-	regions *Regions
-	kb      *KnowledgeBase
-	helper  *Helper
-	gaps    []Gap // in the order of the items
+	regions *regions
+	kb      *knowledgeBase
+	helper  *helper
+	gaps    []gap // in the order of the items
 	at      map[[2]string]int
 }
 
@@ -35,11 +35,11 @@ func (s Source) extras() (*extras, error) {
 			return nil, err
 		}
 	}
-	if e.helper, err = NewHelper(s.DICOM); err != nil {
+	if e.helper, err = newHelper(s.DICOM); err != nil {
 		return nil, err
 	}
 	if s.Knowledge != "" {
-		if e.kb, err = ReadKnowledge(s.Knowledge); err != nil {
+		if e.kb, err = readKnowledge(s.Knowledge); err != nil {
 			return nil, err
 		}
 	}
@@ -66,13 +66,13 @@ func (e *extras) complete(it *Item) {
 		}
 		g = len(e.gaps)
 		e.at[key] = g
-		e.gaps = append(e.gaps, Gap{Question: it.Question, Answer: it.Answer, Why: why})
+		e.gaps = append(e.gaps, gap{Question: it.Question, Answer: it.Answer, Why: why})
 	}
 	e.gaps[g].Items++
 }
 
 // GapError lists the gaps of a knowledge base, for a plan that they stop.
-func GapError(gaps []Gap) error {
+func GapError(gaps []gap) error {
 	if len(gaps) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func GapError(gaps []Gap) error {
 
 // describe fills in what a table of regions knows of an item: finding, regions,
 // scale and aliases, each unless it has its own.
-func describe(r *Regions, it *Item) {
+func describe(r *regions, it *Item) {
 	if it.Scale == nil && it.Type == TypeOrdinal {
 		it.Scale = r.Scale(it.optionTexts())
 	}

@@ -110,7 +110,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 			t.Errorf("%s as a data set: %v", bad, err)
 		}
 	}
-	if _, err := Sniff(filepath.Join(dir, "pipe.png"), table.New()); err == nil {
+	if _, err := sniff(filepath.Join(dir, "pipe.png"), table.New()); err == nil {
 		t.Error("a pipe was sniffed at")
 	}
 }

@@ -19,35 +19,35 @@ func questionGolds(t Table) (out []string) {
 func TestSeveralGoldAnswers(t *testing.T) {
 	const two = "short CT|computed tomography"
 	for _, c := range []struct{ format, text, want string }{
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": ["CT", "computed tomography"]}`, two},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": "CT | computed tomography"}`, two},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answers": ["CT", "computed tomography", "ct."]}`, two},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer_any": ["CT", "computed tomography"]}`, two},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": "CT", "answer_any": ["computed tomography", "CT"]}`, two},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": "CT", "answer_any": null}`, "short CT"},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": [3, "three"], "type": "short"}`, "short 3|three"},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "Yes."]}`, "binary yes"},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "there is one"]}`, "short yes|there is one"},
-		{FormatJSONL, `{"image": "a.png", "question": "q", "answer": ["CT"]}`, "short CT"},
-		{FormatCSV, "image,question,answer\na.png,q,CT|computed tomography\n", two},
-		{FormatCSV, "image,question,answer\na.png,q,\"[\"\"CT\"\", \"\"computed tomography\"\"]\"\n", two},
-		{FormatCSV, "image,question,answer,answer,answer\na.png,q,CT,,computed tomography\n", two},
-		{FormatCSV, "image,question,gold,gold\na.png,q,CT,computed tomography\n", two},
-		{FormatCSV, "image,question,gold1,gold2\na.png,q,CT,computed tomography\n", two},
-		{FormatCSV, "image,question,answer_1,answer_2\na.png,q,CT,computed tomography\n", two},
-		{FormatCSV, "image,question,answer_any\na.png,q,CT|computed tomography\n", two},
-		{FormatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,\"[\"\"A\"\", \"\"C\"\"]\"\n", "multiple A, C"},
-		{FormatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,A|C\n", "multiple A, C"},
-		{FormatCSV, "image,question,A,B,C,answer,answer\na.png,q,x,y,z,z,A\n", "multiple A, C"},
-		{FormatCSV, "image,question,A,B,C,answer_any\na.png,q,x,y,z,C|x\n", "single C|A"},
-		{FormatCSV, "image,question,A,B,C,answer,answer_any\na.png,q,x,y,z,C,A|C\n", "single C|A"},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["CT", "computed tomography"]}`, two},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": "CT | computed tomography"}`, two},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answers": ["CT", "computed tomography", "ct."]}`, two},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer_any": ["CT", "computed tomography"]}`, two},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": "CT", "answer_any": ["computed tomography", "CT"]}`, two},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": "CT", "answer_any": null}`, "short CT"},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": [3, "three"], "type": "short"}`, "short 3|three"},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "Yes."]}`, "binary yes"},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "there is one"]}`, "short yes|there is one"},
+		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["CT"]}`, "short CT"},
+		{formatCSV, "image,question,answer\na.png,q,CT|computed tomography\n", two},
+		{formatCSV, "image,question,answer\na.png,q,\"[\"\"CT\"\", \"\"computed tomography\"\"]\"\n", two},
+		{formatCSV, "image,question,answer,answer,answer\na.png,q,CT,,computed tomography\n", two},
+		{formatCSV, "image,question,gold,gold\na.png,q,CT,computed tomography\n", two},
+		{formatCSV, "image,question,gold1,gold2\na.png,q,CT,computed tomography\n", two},
+		{formatCSV, "image,question,answer_1,answer_2\na.png,q,CT,computed tomography\n", two},
+		{formatCSV, "image,question,answer_any\na.png,q,CT|computed tomography\n", two},
+		{formatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,\"[\"\"A\"\", \"\"C\"\"]\"\n", "multiple A, C"},
+		{formatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,A|C\n", "multiple A, C"},
+		{formatCSV, "image,question,A,B,C,answer,answer\na.png,q,x,y,z,z,A\n", "multiple A, C"},
+		{formatCSV, "image,question,A,B,C,answer_any\na.png,q,x,y,z,C|x\n", "single C|A"},
+		{formatCSV, "image,question,A,B,C,answer,answer_any\na.png,q,x,y,z,C,A|C\n", "single C|A"},
 	} {
-		got := read(t, TableSource{Format: c.format, Path: questionFile(t, "q", c.text)})
+		got := read(t, tableSource{Format: c.format, Path: questionFile(t, "q", c.text)})
 		if list := questionGolds(got); len(list) != 1 || list[0] != c.want || len(got.Unused) > 0 {
 			t.Errorf("%s: %q, want %q; unused %q, %q", c.text, list, c.want, got.Unused, problems(got))
 		}
 	}
-	got := read(t, TableSource{Format: FormatCSV, Path: questionFile(t, "q.csv", "image,question,a1,a2\na.png,q,CT,computed tomography\n"), Columns: Mapping{FieldAnswer: {"a1", "a2"}}})
+	got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", "image,question,a1,a2\na.png,q,CT,computed tomography\n"), Columns: Mapping{fieldAnswer: {"a1", "a2"}}})
 	same(t, "two columns that are named", questionGolds(got), []string{two})
 	for text, want := range map[string]string{
 		"image,question,answer\na.png,q,yes|no\n":                        "2 answer: want one of yes and no",
@@ -57,7 +57,7 @@ func TestSeveralGoldAnswers(t *testing.T) {
 		"image,question,A,B,answer_any,type\na.png,q,x,y,A|B,multiple\n": "2 answer_any: want no type multiple",
 		"image,question,image,answer\na.png,q,b.png,CT\n":                "",
 	} {
-		got, err := ReadQuestions(TableSource{Format: FormatCSV, Path: questionFile(t, "q.csv", text)})
+		got, err := readQuestions(tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", text)})
 		switch {
 		case want == "" && (err == nil || !strings.Contains(err.Error(), `two columns are called "image"`)):
 			t.Errorf("%s: %v", text, err)
@@ -71,9 +71,9 @@ func TestSeveralGoldAnswers(t *testing.T) {
 // is told with the line on which its row begins.
 func TestArrayOfRows(t *testing.T) {
 	rows := []string{`{"image": "a.png", "question": "q1", "answer": "CT"}`, `{"image": "a.png", "question": "q2", "answer": ["CT", "MRI"]}`, `{"image": "a.png", "question": "q3"}`, `7`, `{"image": "a.png", "question": "q4", "answer": "a", "answer": "b"}`}
-	lines := read(t, TableSource{Format: FormatJSONL, Path: questionFile(t, "q.jsonl", strings.Join(rows, "\n"))})
+	lines := read(t, tableSource{Format: formatJSONL, Path: questionFile(t, "q.jsonl", strings.Join(rows, "\n"))})
 	for _, text := range []string{"[" + strings.Join(rows, ",\n") + "]", "\ufeff [" + strings.Join(rows, "\n,") + "\n]\n"} {
-		got := read(t, TableSource{Format: FormatJSONL, Path: questionFile(t, "q.json", text)})
+		got := read(t, tableSource{Format: formatJSONL, Path: questionFile(t, "q.json", text)})
 		p := problems(got)
 		if strings.HasPrefix(text, "\ufeff") {
 			p = p[1:]
@@ -84,14 +84,14 @@ func TestArrayOfRows(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got.Guesses, lines.Guesses)
 		}
 	}
-	got := read(t, TableSource{Format: FormatJSONL, Path: questionFile(t, "q.json", "[\n"+rows[0]+",\n{\"image\": }\n,"+rows[1]+"]")})
+	got := read(t, tableSource{Format: formatJSONL, Path: questionFile(t, "q.json", "[\n"+rows[0]+",\n{\"image\": }\n,"+rows[1]+"]")})
 	if len(got.Questions) != 2 || len(got.Problems) != 1 || got.Problems[0].Row != 3 || !strings.HasPrefix(problems(got)[0], "3 $: want JSON") {
 		t.Errorf("%q, %q", questionGolds(got), problems(got))
 	}
-	if got := read(t, TableSource{Format: FormatJSONL, Path: questionFile(t, "q.json", "["+rows[0]+"] x")}); len(got.Questions) != 1 || len(got.Problems) != 1 {
+	if got := read(t, tableSource{Format: formatJSONL, Path: questionFile(t, "q.json", "["+rows[0]+"] x")}); len(got.Questions) != 1 || len(got.Problems) != 1 {
 		t.Errorf("%q, %q", questionGolds(got), problems(got))
 	}
-	if _, err := ReadQuestions(TableSource{Format: FormatJSONL, Path: questionFile(t, "q.json", "[ ]")}); err == nil || !strings.Contains(err.Error(), "is empty") {
+	if _, err := readQuestions(tableSource{Format: formatJSONL, Path: questionFile(t, "q.json", "[ ]")}); err == nil || !strings.Contains(err.Error(), "is empty") {
 		t.Errorf("no rows: %v", err)
 	}
 	if !Mapped(questionFile(t, "q.json", "[\n\n"+rows[0]+"]")) || Mapped(questionFile(t, "p.json", `[{"id":"1","images":["a"],"question":"q","type":"short","answer":"x"}]`)) {

@@ -1,7 +1,7 @@
 // Dicom makes pictures of DICOM files with a program that the user names, and
 // says how: what the file says of its pixels, and what the program was told to do.
 //
-//  1. DescribeDICOM reads group 0028 of a file, which is about pixels, and steps over all else:
+//  1. describeDICOM reads group 0028 of a file, which is about pixels, and steps over all else:
 //     nothing that names a person is ever read.
 //  2. A Helper gives the program a copy without the file's name, and reads the picture that
 //     it makes. What the program prints is thrown away: it may name a person too.
@@ -16,11 +16,11 @@ import (
 	"strings"
 )
 
-// Is says whether a file begins as DICOM does (PS3.10, 7.1).
-func Is(file []byte) bool { return len(file) >= 132 && string(file[128:132]) == "DICM" }
+// is says whether a file begins as DICOM does (PS3.10, 7.1).
+func is(file []byte) bool { return len(file) >= 132 && string(file[128:132]) == "DICM" }
 
-// DICOMHeader is what a file says of its pixels; zero: it does not.
-type DICOMHeader struct {
+// dicomHeader is what a file says of its pixels; zero: it does not.
+type dicomHeader struct {
 	Photometric string // one of photometrics
 	Bits        int    // of a sample that are used, 1..64
 	Frames      int
@@ -33,7 +33,7 @@ func photometrics() []string {
 	return []string{"MONOCHROME1", "MONOCHROME2", "PALETTE COLOR", "RGB", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT", "XYB"}
 }
 
-func (h DICOMHeader) String() string {
+func (h dicomHeader) String() string {
 	out := "DICOM, "
 	if h.Photometric == "" {
 		out += "photometric interpretation unknown"
@@ -61,9 +61,9 @@ func (h DICOMHeader) String() string {
 // most is how many windows are told.
 const most = 8
 
-// DescribeDICOM reads what a file says of its pixels. What cannot be followed is not known.
-func DescribeDICOM(file []byte) (h DICOMHeader) {
-	if !Is(file) {
+// describeDICOM reads what a file says of its pixels. What cannot be followed is not known.
+func describeDICOM(file []byte) (h dicomHeader) {
+	if !is(file) {
 		return h
 	}
 	r := reader{rest: file[132:], explicit: true}
@@ -211,15 +211,15 @@ func (r *reader) list(of uint32, depth int) bool {
 	}
 }
 
-// NamedDICOM says whether a path ends as those of DICOM files do.
-func NamedDICOM(path string) bool {
+// namedDICOM says whether a path ends as those of DICOM files do.
+func namedDICOM(path string) bool {
 	lower := strings.ToLower(path)
 	return strings.HasSuffix(lower, ".dcm") || strings.HasSuffix(lower, ".dicom")
 }
 
-// Shown is a path as it may be told: names of DICOM files are often those of people.
-func Shown(path string) string {
-	if NamedDICOM(path) {
+// shown is a path as it may be told: names of DICOM files are often those of people.
+func shown(path string) string {
+	if namedDICOM(path) {
 		return "a DICOM file's"
 	}
 	return path

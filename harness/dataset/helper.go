@@ -17,12 +17,12 @@ import (
 
 // Places of the two files in a helper's command.
 const (
-	PlaceIn  = "{in}"
-	PlaceOut = "{out}"
+	placeIn  = "{in}"
+	placeOut = "{out}"
 )
 
-// Example is a command that works, for messages.
-const Example = `dicom: [dcm2pnm, +on2, +Wm, "{in}", "{out}"] (Debian, Ubuntu: apt install dcmtk)`
+// example is a command that works, for messages.
+const example = `dicom: [dcm2pnm, +on2, +Wm, "{in}", "{out}"] (Debian, Ubuntu: apt install dcmtk)`
 
 // limits of one file.
 const (
@@ -30,60 +30,60 @@ const (
 	largest = 256 << 20 // bytes of a picture
 )
 
-// Helper is a program that makes pictures of DICOM files. A nil Helper makes none.
-type Helper struct {
+// helper is a program that makes pictures of DICOM files. A nil Helper makes none.
+type helper struct {
 	command []string
 	within  time.Duration
 	largest int64
-	made    Spool
+	made    spool
 }
 
-// NewHelper is the helper that a command names; nil for none. The error says what to install.
-func NewHelper(command []string) (*Helper, error) {
+// newHelper is the helper that a command names; nil for none. The error says what to install.
+func newHelper(command []string) (*helper, error) {
 	if len(command) == 0 {
 		return nil, nil
 	}
-	if err := Check(command); err != nil {
+	if err := check(command); err != nil {
 		return nil, err
 	}
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return nil, fmt.Errorf("dicom: expected a program that can be run, found no %s; install it (dcm2pnm and dcmj2pnm: apt install dcmtk; gdcmconv: apt install libgdcm-tools), or give its path", command[0])
 	}
-	return &Helper{command: command, within: within, largest: largest}, nil
+	return &helper{command: command, within: within, largest: largest}, nil
 }
 
-// Check says what a command lacks.
-func Check(command []string) error {
-	for _, place := range []string{PlaceIn, PlaceOut} {
+// check says what a command lacks.
+func check(command []string) error {
+	for _, place := range []string{placeIn, placeOut} {
 		if !slices.ContainsFunc(command[1:], func(w string) bool { return strings.Contains(w, place) }) {
-			return fmt.Errorf("dicom: expected %s in the arguments, where the helper finds a file's name, found none; write %s", place, Example)
+			return fmt.Errorf("dicom: expected %s in the arguments, where the helper finds a file's name, found none; write %s", place, example)
 		}
 	}
 	return nil
 }
 
-// Wanted is what should stand where there is a DICOM file that gives no picture.
-const Wanted = "a DICOM file of which the helper makes a picture"
+// wanted is what should stand where there is a DICOM file that gives no picture.
+const wanted = "a DICOM file of which the helper makes a picture"
 
 // Picture is what the helper makes of the file that read gives: how to get it again, the
 // digest of its bytes, and how it was made. gone says why there is no file. The error
 // names no file and repeats nothing that the helper printed.
-func (h *Helper) Picture(read func() (file []byte, gone string)) (load func() ([]byte, error), sum [sha256.Size]byte, made string, err error) {
+func (h *helper) Picture(read func() (file []byte, gone string)) (load func() ([]byte, error), sum [sha256.Size]byte, made string, err error) {
 	file, gone := read()
 	switch {
 	case gone != "":
 		return nil, sum, "", errors.New("none that can be read")
-	case !Is(file):
+	case !is(file):
 		return nil, sum, "", errors.New("another file, with a name as of DICOM")
 	case h == nil:
-		return nil, sum, "", errors.New("a DICOM file, and no helper that reads it; add to the data set " + Example)
+		return nil, sum, "", errors.New("a DICOM file, and no helper that reads it; add to the data set " + example)
 	}
 	first, err := h.run(file)
 	if err != nil {
 		return nil, sum, "", err
 	}
 	sum = sha256.Sum256(first)
-	made = DescribeDICOM(file).String() + "; made by " + strings.Join(append([]string{filepath.Base(h.command[0])}, h.command[1:]...), " ")
+	made = describeDICOM(file).String() + "; made by " + strings.Join(append([]string{filepath.Base(h.command[0])}, h.command[1:]...), " ")
 	load = h.made.Once(func() ([]byte, error) {
 		if first != nil { // what was made just now
 			defer func() { first = nil }()
@@ -104,7 +104,7 @@ func (h *Helper) Picture(read func() (file []byte, gone string)) (load func() ([
 }
 
 // run makes a picture.
-func (h *Helper) run(file []byte) ([]byte, error) {
+func (h *helper) run(file []byte) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "assay-dicom-")
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (h *Helper) run(file []byte) ([]byte, error) {
 	defer stop()
 	args := make([]string, len(h.command)-1)
 	for i, w := range h.command[1:] {
-		args[i] = strings.NewReplacer(PlaceIn, in, PlaceOut, out).Replace(w)
+		args[i] = strings.NewReplacer(placeIn, in, placeOut, out).Replace(w)
 	}
 	cmd := exec.CommandContext(ctx, h.command[0], args...)
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DCMDICTPATH", "SYSTEMROOT"} {
@@ -140,7 +140,7 @@ func (h *Helper) run(file []byte) ([]byte, error) {
 	info, err := os.Lstat(out)
 	switch {
 	case err != nil || !info.Mode().IsRegular():
-		return nil, errors.New("a DICOM file of which the helper wrote no file, and said that all was well; some write it beside " + PlaceOut + ", or only with a suffix")
+		return nil, errors.New("a DICOM file of which the helper wrote no file, and said that all was well; some write it beside " + placeOut + ", or only with a suffix")
 	case info.Size() > h.largest:
 		return nil, fmt.Errorf("a DICOM file of which the helper made %d MB, where at most %d are read", info.Size()>>20, h.largest>>20)
 	}

@@ -14,12 +14,12 @@ import (
 
 // imageOf checks an image file and digests its bytes. want and got are for a
 // Problem; got is "" when all is well.
-func imageOf(f table.Folder, name, path string, helper *Helper) (im Image, sum [sha256.Size]byte, want, got string) {
+func imageOf(f table.Folder, name, path string, helper *helper) (im Image, sum [sha256.Size]byte, want, got string) {
 	b, want, got := f.Read(path)
-	if Is(b) || NamedDICOM(path) { // whose name may be a person's
+	if is(b) || namedDICOM(path) { // whose name may be a person's
 		load, sum, made, err := helper.Picture(func() ([]byte, string) { b, _, got := f.Read(path); return b, got })
 		if err != nil {
-			return im, sum, Wanted, err.Error()
+			return im, sum, wanted, err.Error()
 		}
 		return Image{Name: "a DICOM file", Load: load, Made: made}, sum, "", ""
 	}

@@ -98,7 +98,7 @@ type jsonlLine struct {
 	Scale    []string          `json:"scale"`
 	Aliases  map[string]string `json:"aliases"`
 	cluster  string
-	boxes    Sides
+	boxes    sides
 	row      int
 	item     Item // without images
 }
@@ -181,19 +181,19 @@ func parseLine(line []byte, schema *jsonschema.Schema, cluster string, bad func(
 // golds are the gold answer, and others of which any is right: those of a short answer, and what
 // stands under answer_any. Of type multiple a list is the set to choose.
 func (l *jsonlLine) golds(bad func(column, want, got string)) (answer string, also []string) {
-	if l.Type == TypeMultiple {
+	if l.Type == typeMultiple {
 		if l.Any != nil {
 			bad("$.answer_any", "no such key of type multiple, whose answer is a set", fmt.Sprintf("%d answers", len(l.Any)))
 		}
 		return strings.TrimSpace(strings.Join(l.Answer, ", ")), nil
 	}
 	all := slices.Clone(l.Answer)
-	if l.Type == TypeShort {
+	if l.Type == typeShort {
 		all = strings.Split(strings.Join(all, "|"), "|")
 	} else if len(all) > 1 {
 		bad("$.answer", "one answer, or several under answer_any of which any is right", fmt.Sprintf("a list of %d", len(all)))
 	}
-	if l.Any != nil && l.Type != TypeShort && l.Type != TypeSingle {
+	if l.Any != nil && l.Type != typeShort && l.Type != TypeSingle {
 		bad("$.answer_any", "no such key: it belongs to the types single and short", "the type "+l.Type)
 	}
 	for _, g := range append(all, l.Any...) {
@@ -246,8 +246,8 @@ func (l *jsonlLine) check(bad func(column, want, got string)) {
 		bad("$.options", "the options as they stand in the question, or none", fmt.Sprintf("%d others", len(l.Options)))
 	}
 	var ok bool
-	if l.boxes, ok = Parse(string(l.Boxes)); !ok {
-		bad("$.boxes", BoxWanted, table.Quote(string(l.Boxes)))
+	if l.boxes, ok = parse(string(l.Boxes)); !ok {
+		bad("$.boxes", boxWanted, table.Quote(string(l.Boxes)))
 	}
 	if n := len(l.Captions); n > 0 && n != len(l.Images) {
 		bad("$.captions", fmt.Sprintf("%d, one per image", len(l.Images)), strconv.Itoa(n))
@@ -259,7 +259,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 	it := Item{ID: l.ID, Question: strings.TrimSpace(l.Question), Type: l.Type, Options: l.Options, Task: l.Task,
 		Modality: strings.TrimSpace(l.Modality), GoldPaths: l.GoldPath, Finding: strings.TrimSpace(l.Finding)}
 	if len(it.Options) == 0 {
-		for _, o := range BracketOptions(it.Question) {
+		for _, o := range bracketOptions(it.Question) {
 			it.Options = append(it.Options, Option{Text: o})
 		}
 	}

@@ -111,7 +111,7 @@ func TestJSONL(t *testing.T) {
 	if err != nil || again.Digest != d.Digest {
 		t.Errorf("digest %s, then %s (%v)", d.Digest, again.Digest, err)
 	}
-	if kind, err := Sniff(path, table.New()); kind != KindJSONL || err != nil {
+	if kind, err := sniff(path, table.New()); kind != KindJSONL || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
 }
@@ -226,7 +226,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 }
 
 func TestJSONLProblems(t *testing.T) {
-	outside, err := filepath.Abs("testdata")
+	outside, err := filepath.Abs("testdata/dataset")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestOpenAndSniff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "none"): "no such file"} {
-		if kind, err := Sniff(p, table.New()); err == nil || !strings.Contains(err.Error(), want) {
+		if kind, err := sniff(p, table.New()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", p, kind, err)
 		}
 	}

@@ -13,7 +13,7 @@ func TestParseKeySteps(t *testing.T) {
 		for len(s) < 4 {
 			s = append(s, "")
 		}
-		return Path(s)
+		return path(s)
 	}
 	for _, c := range []struct {
 		in   string
@@ -43,7 +43,7 @@ func TestParseKeySteps(t *testing.T) {
 		{`{"solution1": "a", "solution1": "b"}`, nil, "each key once"},
 		{`{"solution1": "a"`, nil, "ends early"},
 	} {
-		got, err := Paths(c.in)
+		got, err := paths(c.in)
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: error %v, want %q in it", c.in, err, c.err)
@@ -58,24 +58,24 @@ func TestParseKeySteps(t *testing.T) {
 
 func TestTaskNames(t *testing.T) {
 	for _, task := range Tasks() {
-		if got, ok := TaskOf(" " + strings.ToUpper(task)); !ok || got != task {
+		if got, ok := taskOf(" " + strings.ToUpper(task)); !ok || got != task {
 			t.Errorf("%s: %s, %v", task, got, ok)
 		}
 	}
 	for word, want := range map[string]string{"Treatment": "Action", "Modality": "Examination Type", "Refering Recognition": "Referring Recognition"} {
-		if got, ok := TaskOf(word); !ok || got != want {
+		if got, ok := taskOf(word); !ok || got != want {
 			t.Errorf("%s: %s, %v", word, got, ok)
 		}
 	}
 	for _, word := range []string{"", "Diagnose", "nan"} {
-		if got, ok := TaskOf(word); ok {
+		if got, ok := taskOf(word); ok {
 			t.Errorf("%q is %s", word, got)
 		}
 	}
 }
 func FuzzKeySteps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
-		paths, err := Paths(text)
+		paths, err := paths(text)
 		if err != nil && paths != nil {
 			t.Fatal("an error and paths")
 		}

@@ -22,7 +22,7 @@ import (
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
 func m3cotbench(s Source) (*Dataset, error) {
-	books, err := Find(s.library, s.Path)
+	books, err := find(s.library, s.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func m3cotbench(s Source) (*Dataset, error) {
 		}
 	}
 	tasks := readTasks(d, s.Path, books.Types)
-	for _, c := range StepColumns() {
+	for _, c := range stepColumns() {
 		if !q.Has(c) && !q.Has("key_annotation_steps") {
 			d.Problems = append(d.Problems, Problem{File: q.File, Row: 1, Column: c, Want: "a column of gold steps", Got: "no such column"})
 		}
@@ -112,13 +112,13 @@ func (r *m3Row) item(first map[int]int) (it Item, index int) {
 	it.Type = text.QuestionType(it.Question)
 	it.Options = r.options(it.Question)
 	var texts []string
-	for _, c := range StepColumns() {
+	for _, c := range stepColumns() {
 		texts = append(texts, r.Cell(r.i, c))
 	}
-	if p := Path(texts); len(p) > 0 {
+	if p := path(texts); len(p) > 0 {
 		it.GoldPaths = append(it.GoldPaths, p)
 	}
-	more, err := Paths(r.Cell(r.i, "key_annotation_steps"))
+	more, err := paths(r.Cell(r.i, "key_annotation_steps"))
 	if err != nil {
 		r.bad("key_annotation_steps", `JSON {"solution1": ...}`, err.Error())
 	}
@@ -243,7 +243,7 @@ func readTasks(d *Dataset, dir string, s *table.Sheet) map[int]taskLabel {
 			d.Problems = append(d.Problems, s.Problem(i, "index", "each index once", fmt.Sprintf("%d again", index)))
 			continue
 		}
-		task, ok := TaskOf(word)
+		task, ok := taskOf(word)
 		tasks[index] = taskLabel{task: task}
 		if !ok {
 			tasks[index] = taskLabel{problem: s.Problem(i, "analysis_type", "one of "+strings.Join(Tasks(), ", ")+" or the data set's own words for them", foundText(word))}

@@ -15,8 +15,8 @@ import (
 // CaseSplits are those of MedThinkVQA.
 func CaseSplits() []string { return []string{"train", "test"} }
 
-// CaseQuestion is what is asked of a case that has no question of its own.
-const CaseQuestion = "Which of these diagnoses is the most likely one?"
+// caseQuestion is what is asked of a case that has no question of its own.
+const caseQuestion = "Which of these diagnoses is the most likely one?"
 
 // medthinkvqa reads MedThinkVQA: {train,test}.{jsonl,parquet}, a row a case, with its
 // images as files or embedded. Images are looked at one after another, never kept. What
@@ -44,7 +44,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 				continue
 			}
 			first[it.ID] = fmt.Sprintf("%s:%d", file, r.Row)
-			keys[CaseKey(r.Title, r.History)] = append(keys[CaseKey(r.Title, r.History)], len(d.Items))
+			keys[caseKey(r.Title, r.History)] = append(keys[caseKey(r.Title, r.History)], len(d.Items))
 			digest.add(it, sums)
 			d.Items = append(d.Items, it)
 		}
@@ -92,7 +92,7 @@ func caseFiles(path, split string) ([]string, error) {
 }
 
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(lib table.Library, file, cluster string) ([]Record, []Problem, error) {
+func caseRecords(lib table.Library, file, cluster string) ([]record, []Problem, error) {
 	f, err := table.OpenRoot(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
@@ -100,14 +100,14 @@ func caseRecords(lib table.Library, file, cluster string) ([]Record, []Problem, 
 	defer f.Close()
 	var head [4]byte
 	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == "PAR1" {
-		return CaseParquet(lib, file, cluster)
+		return caseParquet(lib, file, cluster)
 	}
-	return CaseJSONL(file, f, cluster)
+	return caseJSONL(file, f, cluster)
 }
 
 // caseItem makes an item of a record, or says what is wrong with its images.
-func caseItem(r Record, file string, in table.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
-	it = Item{ID: r.ID, Question: CaseQuestion, Type: TypeDiagnosis, Answer: r.Answer,
+func caseItem(r record, file string, in table.Folder) (it Item, sums [][sha256.Size]byte, bad []Problem) {
+	it = Item{ID: r.ID, Question: caseQuestion, Type: TypeDiagnosis, Answer: r.Answer,
 		Case: &Case{History: r.History, Chapter: r.Chapter, Block: r.Block, Category: r.Category, Longitudinal: r.Longitudinal, Timepoints: r.Timepoints, Rare: r.Rare}}
 	it.cluster = r.Cluster
 	it.leaking = Leaking{Title: r.Title, Findings: r.Findings, Interval: r.Interval}
@@ -115,7 +115,7 @@ func caseItem(r Record, file string, in table.Folder) (it Item, sums [][sha256.S
 		it.Options = append(it.Options, Option{Label: string(rune('A' + i)), Text: text})
 	}
 	for _, s := range r.Discussion {
-		it.leaking.Discussion = append(it.leaking.Discussion, Section(s))
+		it.leaking.Discussion = append(it.leaking.Discussion, section(s))
 	}
 	captions, any := make([]string, len(r.Images)), false
 	var modalities []string
@@ -164,7 +164,7 @@ func rated(d *Dataset, file string, cases map[string][]int) error {
 		return err
 	}
 	defer f.Close()
-	ratings, problems, err := Ratings(file, f)
+	ratings, problems, err := ratings(file, f)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func rated(d *Dataset, file string, cases map[string][]int) error {
 		name := cmp.Or(r.Rater, fmt.Sprint(raters[of[0]]))
 		leak := &d.Items[of[0]].leaking
 		for _, s := range r.Steps {
-			leak.Experts = append(leak.Experts, ExpertStep{Rater: name, N: s.N, Text: s.Text, Factual: s.Factual, Critical: s.Critical, Types: s.Types})
+			leak.Experts = append(leak.Experts, expertStep{Rater: name, N: s.N, Text: s.Text, Factual: s.Factual, Critical: s.Critical, Types: s.Types})
 		}
 	}
 	return nil

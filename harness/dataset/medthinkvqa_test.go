@@ -42,7 +42,7 @@ func TestMedThinkVQA(t *testing.T) {
 		if err := way.write(dir, "test", cases, way.asText); err != nil {
 			t.Fatal(err)
 		}
-		if kind, err := Sniff(dir, table.New()); err != nil || kind != KindMedThinkVQA {
+		if kind, err := sniff(dir, table.New()); err != nil || kind != KindMedThinkVQA {
 			t.Errorf("%s: sniffed %q, %v", way.name, kind, err)
 		}
 		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"}, table.New())
@@ -247,7 +247,7 @@ func TestExperts(t *testing.T) {
 		t.Fatal(err)
 	}
 	yes, no := true, false
-	want := []ExpertStep{{Rater: "1", N: 1, Text: "It is seen.", Factual: &yes, Critical: &yes}, {Rater: "1", N: 2, Text: "It follows.", Factual: &no, Critical: &no, Types: []string{"Reasoning", "Image Understanding"}},
+	want := []expertStep{{Rater: "1", N: 1, Text: "It is seen.", Factual: &yes, Critical: &yes}, {Rater: "1", N: 2, Text: "It follows.", Factual: &no, Critical: &no, Types: []string{"Reasoning", "Image Understanding"}},
 		{Rater: "2", N: 1, Text: "It is seen.", Factual: &no, Types: []string{"Other"}}}
 	if got := d.Items[1].AnswerLeaking().Experts; !reflect.DeepEqual(got, want) {
 		t.Errorf("experts said %+v", got)

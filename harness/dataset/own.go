@@ -20,7 +20,7 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := ReadQuestions(TableSource{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
+	t, err := readQuestions(tableSource{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func own(s Source) (*Dataset, error) {
 type row struct {
 	item  Item
 	sums  [][sha256.Size]byte
-	boxes Sides
+	boxes sides
 	file  string
 	at    int
 	where string // the boxes are
@@ -72,7 +72,7 @@ func (d *Dataset) add(s Source, more *extras, rows []row) {
 		digest.add(r.item, r.sums)
 		d.Items = append(d.Items, r.item)
 	}
-	Sort(d.Problems)
+	sort(d.Problems)
 	digest.finish(d)
 	d.Gaps = more.gaps
 }
@@ -80,11 +80,11 @@ func (d *Dataset) add(s Source, more *extras, rows []row) {
 // place finds out what the boxes of rows mean, says it, and makes regions of them. A row whose
 // boxes make none loses its ID.
 func place(s Source, d *Dataset, rows []row) {
-	var all []Placed
+	var all []placed
 	var of []*row
 	for i := range rows {
 		if rows[i].boxes != nil {
-			all, of = append(all, Placed{Sides: rows[i].boxes}), append(of, &rows[i])
+			all, of = append(all, placed{Sides: rows[i].boxes}), append(of, &rows[i])
 		}
 	}
 	if len(all) == 0 {
@@ -94,10 +94,10 @@ func place(s Source, d *Dataset, rows []row) {
 		d.Problems = append(d.Problems, Problem{File: r.file, Row: r.at, Column: where, Want: want, Got: got})
 		r.item.ID = ""
 	}
-	unit := cmp.Or(s.Boxes, UnitOf(all))
+	unit := cmp.Or(s.Boxes, unitOf(all))
 	for i, r := range of {
 		for n, im := range r.item.Images {
-			if unit != Pixels {
+			if unit != pixels {
 				break
 			}
 			w, h, err := sizeOf(im)
@@ -111,14 +111,14 @@ func place(s Source, d *Dataset, rows []row) {
 			}
 		}
 	}
-	m, both := Tell(unit, s.BoxesForm, all)
+	m, both := tell(unit, s.BoxesForm, all)
 	if s.Boxes == "" || s.BoxesForm == "" {
-		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{Pixels: "pixels", Fractions: "fractions of width and height", PerCents: "per cents of width and height"}[m.Unit],
-			map[string]string{Corners: "x0 y0 x1 y1", Sized: "x y w h"}[m.Form])
+		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{pixels: "pixels", Fractions: "fractions of width and height", perCents: "per cents of width and height"}[m.Unit],
+			map[string]string{corners: "x0 y0 x1 y1", sized: "x y w h"}[m.Form])
 		if both {
 			said += " (all would fit as x y w h, too)"
 		}
-		d.Guesses = append(d.Guesses, said+fmt.Sprintf("; boxes: %s and boxes_form: %s in bench.yaml say it instead", strings.Join(Units(), "|"), strings.Join(Forms(), "|")))
+		d.Guesses = append(d.Guesses, said+fmt.Sprintf("; boxes: %s and boxes_form: %s in bench.yaml say it instead", strings.Join(units(), "|"), strings.Join(forms(), "|")))
 	}
 	for i, r := range of {
 		r.item.Regions = map[string][]perturb.Region{}
@@ -157,7 +157,7 @@ func (e *extras) picture(s Source, path string) (im Image, sum [sha256.Size]byte
 	file := path
 	if !filepath.IsAbs(path) {
 		if !filepath.IsLocal(path) && !s.Outside {
-			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", table.Quote(Shown(path))
+			return im, sum, "a path inside the folder of " + filepath.Base(s.Path) + " (allow_outside: true permits others)", table.Quote(shown(path))
 		}
 		file = filepath.Join(dir, path)
 	}

@@ -66,11 +66,11 @@ func TestOwnTable(t *testing.T) {
 		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, table.New()); err != nil || same.Digest != d.Digest {
 			t.Errorf("%s: %v, digest %s, want %s", path, err, same.Digest, d.Digest)
 		}
-		if kind, err := Sniff(path, table.New()); kind != KindJSONL || err != nil {
+		if kind, err := sniff(path, table.New()); kind != KindJSONL || err != nil {
 			t.Errorf("%s is %s, %v", path, kind, err)
 		}
 	}
-	if kind, err := Sniff(s.Path, table.New()); kind != KindCSV || err != nil {
+	if kind, err := sniff(s.Path, table.New()); kind != KindCSV || err != nil {
 		t.Errorf("it is sniffed as %q, %v", kind, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestClusterOfAColumn(t *testing.T) {
 	}{
 		{Source{Kind: KindCSV, Path: tbl}, []int{0, 0, 1, -1, 1}},
 		{Source{Kind: KindCSV, Path: tbl, Cluster: "patient"}, []int{0, 0, 0, 1, 1}},
-		{Source{Kind: KindCSV, Path: tbl, Cluster: ByItem}, []int{-1, -1, -1, -1, -1}},
+		{Source{Kind: KindCSV, Path: tbl, Cluster: byItem}, []int{-1, -1, -1, -1, -1}},
 		{Source{Kind: KindJSONL, Path: lines, Columns: columns, Cluster: "patient"}, []int{0, 0, 1}},
 		{Source{Kind: KindJSONL, Path: lines, Columns: columns}, []int{0, -1, 0}},
 	} {

@@ -28,7 +28,7 @@ func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
 
 func phantoms(from Source) (*Dataset, error) {
 	if c := from.column(); c != "" {
-		return nil, fmt.Errorf("cluster: expected %s, because phantoms are made and have no columns, found %q; leave it out", ByItem, c)
+		return nil, fmt.Errorf("cluster: expected %s, because phantoms are made and have no columns, found %q; leave it out", byItem, c)
 	}
 	if from.Images > 0 {
 		return severalFilms(from), nil
@@ -114,11 +114,11 @@ func closedItems(d *Dataset, from Source) error {
 			b := site.Box()
 			it.Regions[side] = append(it.Regions[side], perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]})
 		}
-		it.Aliases = Aliases(phantom.FaithfulAliases(), it.optionTexts())
+		it.Aliases = aliases(phantom.FaithfulAliases(), it.optionTexts())
 		questions = append(questions, it.Question)
 		d.Items = append(d.Items, it)
 	}
-	more := extras{kb: OwnKnowledge(phantom.Knowledge(questions...))}
+	more := extras{kb: ownKnowledge(phantom.Knowledge(questions...))}
 	for i := range from.Items {
 		more.complete(&d.Items[from.Items+i])
 	}
@@ -133,7 +133,7 @@ func (d *Dataset) KeepDrawn() {
 	if !d.Synthetic {
 		return
 	}
-	var kept Spool
+	var kept spool
 	load := map[string]func() ([]byte, error){} // by name: questions about one case share its picture
 	for i := range d.Items {
 		for k := range d.Items[i].Images {

@@ -35,7 +35,7 @@ func severalFilms(from Source) *Dataset {
 			it.Options = append(it.Options, Option(o))
 		}
 		for _, s := range c.Discussion {
-			it.leaking.Discussion = append(it.leaking.Discussion, Section{strings.ToLower(s.Name), s.Text})
+			it.leaking.Discussion = append(it.leaking.Discussion, section{strings.ToLower(s.Name), s.Text})
 		}
 		var sums [][sha256.Size]byte
 		for n, film := range c.Films {

@@ -50,7 +50,7 @@ func TestPhantomClosedItems(t *testing.T) {
 			if it.ID != cot[i].ID+"-2" || it.Images[0].Name != cot[i].Images[0].Name {
 				t.Errorf("%s shows %s beside %s", it.ID, it.Images[0].Name, cot[i].ID)
 			}
-			if got := BracketOptions(it.Question); !slices.EqualFunc(got, it.Options, func(a string, b Option) bool { return a == b.Text }) {
+			if got := bracketOptions(it.Question); !slices.EqualFunc(got, it.Options, func(a string, b Option) bool { return a == b.Text }) {
 				t.Errorf("%s: %q offers %v", it.ID, it.Question, it.Options)
 			}
 			if a, ok := it.resolve(it.Answer); !ok || a != it.Answer {

@@ -79,12 +79,12 @@ const questionReadable = "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image"
 // byIndex is the rows that have pictures of their own, by id: other rows may name them.
 func (r *questionReader) byIndex() map[string]questionRow {
 	out := map[string]questionRow{}
-	if r.of.Format != FormatVLMEvalKit {
+	if r.of.Format != formatVLMEvalKit {
 		return nil
 	}
 	for _, x := range r.rows {
-		for _, c := range r.fields[FieldImage] {
-			if id, _ := r.get(x, FieldID); len(x.values[c].in) > 0 {
+		for _, c := range r.fields[fieldImage] {
+			if id, _ := r.get(x, fieldID); len(x.values[c].in) > 0 {
 				out[id] = x
 			}
 		}
@@ -94,7 +94,7 @@ func (r *questionReader) byIndex() map[string]questionRow {
 
 // shown adds the pictures of a row.
 func (r *questionReader) shown(x questionRow, q *Question, others map[string]questionRow) {
-	columns, before := r.fields[FieldImage], len(r.Problems)
+	columns, before := r.fields[fieldImage], len(r.Problems)
 	for _, c := range columns {
 		v := x.values[c]
 		if other, ok := others[strings.TrimSpace(v.text)]; ok && v.text != "" {
@@ -105,7 +105,7 @@ func (r *questionReader) shown(x questionRow, q *Question, others map[string]que
 				r.bad(x.file, x.at, c, questionReadable, p.bad)
 				continue
 			}
-			q.Pictures = append(q.Pictures, Picture{Column: c, Load: p.load, Sum: p.sum})
+			q.Pictures = append(q.Pictures, picture{Column: c, Load: p.load, Sum: p.sum})
 		}
 		paths := v.list
 		if s := strings.TrimSpace(v.text); paths == nil && s != "" {
@@ -121,11 +121,11 @@ func (r *questionReader) shown(x questionRow, q *Question, others map[string]que
 			case p == "" || strings.ContainsRune(p, 0):
 				r.bad(x.file, x.at, c, "a picture file", table.Quote(p))
 			default:
-				q.Pictures = append(q.Pictures, Picture{Column: c, Path: p})
+				q.Pictures = append(q.Pictures, picture{Column: c, Path: p})
 			}
 		}
 		// Of VLMEvalKit's two columns the second names the files of the first.
-		if r.of.Format == FormatVLMEvalKit && r.guessed[FieldImage] && (len(q.Pictures) > 0 || len(v.in) > 0) {
+		if r.of.Format == formatVLMEvalKit && r.guessed[fieldImage] && (len(q.Pictures) > 0 || len(v.in) > 0) {
 			return
 		}
 	}

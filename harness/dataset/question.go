@@ -3,14 +3,14 @@ package dataset
 // Question types of the cot study.
 const (
 	TypeSingle   = "single"
-	TypeMultiple = "multiple"
+	typeMultiple = "multiple"
 	TypeBool     = "bool"
-	TypeShort    = "short"
+	typeShort    = "short"
 )
 
 // Types are the question types of the cot study, in the order of metrics.md
 // section 1.
-func Types() []string { return []string{TypeSingle, TypeMultiple, TypeBool, TypeShort} }
+func Types() []string { return []string{TypeSingle, typeMultiple, TypeBool, typeShort} }
 
 // Question types of the faithfulness study: their answers are one of Item.Options.
 const (
@@ -32,7 +32,7 @@ func ClosedTypes() []string {
 
 // ParseOptions finds the options inside a question: see package dataset.
 func ParseOptions(question string) ([]Option, error) {
-	found, err := QuestionParseOptions(question)
+	found, err := questionParseOptions(question)
 	return optionsOf(found), err
 }
 

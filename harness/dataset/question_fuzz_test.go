@@ -38,12 +38,12 @@ func sound(q Question) string {
 }
 
 func fuzzed(t *testing.T, format, s string) {
-	r := &questionReader{of: TableSource{Format: format, Path: "q"}, types: map[string]int{}}
+	r := &questionReader{of: tableSource{Format: format, Path: "q"}, types: map[string]int{}}
 	var err error
 	switch format {
-	case FormatJSONL:
+	case formatJSONL:
 		err = r.objects(strings.NewReader(s))
-	case FormatCSV:
+	case formatCSV:
 		err = r.parse(&questionCells{path: "q", comma: comma([]byte(s))}, strings.NewReader(s))
 	default:
 		err = r.parse(&questionCells{path: "q", comma: '\t'}, strings.NewReader(s))
@@ -78,10 +78,10 @@ func FuzzCells(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, format := range []string{FormatCSV, FormatVLMEvalKit} {
+		for _, format := range []string{formatCSV, formatVLMEvalKit} {
 			fuzzed(t, format, s)
 		}
-		SniffTable([]byte(s))
+		sniffTable([]byte(s))
 		if all, ok := list(s); !ok && all != nil && len(all) == 0 {
 			t.Errorf("%q is no list, and is %q", s, all)
 		}
@@ -95,7 +95,7 @@ func FuzzLines(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		fuzzed(t, FormatJSONL, s)
+		fuzzed(t, formatJSONL, s)
 		mapped([]byte(s))
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"assay/harness/dataset/table"
 )
 
-// SniffTable tells the format of a table by its first bytes: text with a header that names a
+// sniffTable tells the format of a table by its first bytes: text with a header that names a
 // question, or UTF-16, of which reading it says what is wrong; "": it is none.
-func SniffTable(head []byte) string {
+func sniffTable(head []byte) string {
 	line, _, _ := strings.Cut(string(head), "\n")
 	at := comma([]byte(line))
 	var names []string
@@ -26,17 +26,17 @@ func SniffTable(head []byte) string {
 	}
 	switch {
 	case strings.HasPrefix(line, "\xff\xfe"), strings.HasPrefix(line, "\xfe\xff"):
-		return FormatCSV
+		return formatCSV
 	case len(names) < 2:
 		return ""
-	case at == '\t' && slices.Contains(names, "index") && slices.Contains(names, "question") && slices.Contains(names, "answer") && has(FieldImage):
-		return FormatVLMEvalKit
-	case !has(FieldQuestion) && !has(FieldAnswer) && !has(FieldImage):
+	case at == '\t' && slices.Contains(names, "index") && slices.Contains(names, "question") && slices.Contains(names, "answer") && has(fieldImage):
+		return formatVLMEvalKit
+	case !has(fieldQuestion) && !has(fieldAnswer) && !has(fieldImage):
 		return ""
 	case at == '\t':
-		return FormatTSV
+		return formatTSV
 	}
-	return FormatCSV
+	return formatCSV
 }
 
 // Mapped says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain

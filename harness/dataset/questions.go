@@ -1,5 +1,5 @@
-// Questions reads tables of questions as people have them: FormatCSV, FormatTSV, JSON
-// lines, FormatParquet files with pictures inside, and FormatVLMEvalKit's FormatTSV.
+// Questions reads tables of questions as people have them: formatCSV, formatTSV, JSON
+// lines, formatParquet files with pictures inside, and formatVLMEvalKit's formatTSV.
 //
 //  1. A file becomes rows of values by column (csv.go, lines.go, parquet.go).
 //  2. A Mapping says which column is what; what it does not say is guessed from the
@@ -27,11 +27,11 @@ import (
 
 // Formats of tables.
 const (
-	FormatCSV        = "csv"
-	FormatTSV        = "tsv"
-	FormatJSONL      = "jsonl"
-	FormatParquet    = "parquet"
-	FormatVLMEvalKit = "vlmevalkit"
+	formatCSV        = "csv"
+	formatTSV        = "tsv"
+	formatJSONL      = "jsonl"
+	formatParquet    = "parquet"
+	formatVLMEvalKit = "vlmevalkit"
 )
 
 // Binary is the type of a question that is answered by yes or no; the others are those of
@@ -51,14 +51,14 @@ type Question struct {
 	Task     string
 	Modality string
 	Cluster  string // what it has in Source.Cluster
-	Pictures []Picture
-	Boxes    Sides  // as they stand; nil: there are none
+	Pictures []picture
+	Boxes    sides  // as they stand; nil: there are none
 	Boxed    string // the columns that they stand in
 	letter   bool   // the answer is a letter, and nothing says of what
 }
 
-// Picture is one of a question: a file, or one inside the table.
-type Picture struct {
+// picture is one of a question: a file, or one inside the table.
+type picture struct {
 	Column string
 	Path   string // of a file as the table has it; "": it is inside
 	Load   func() ([]byte, error)
@@ -76,8 +76,8 @@ type Table struct {
 	Unused    []string // columns that nothing is read of
 }
 
-// TableSource is what is read, and how.
-type TableSource struct {
+// tableSource is what is read, and how.
+type tableSource struct {
 	Format  string
 	Path    string // of a file; of Parquet a folder, too
 	Columns Mapping
@@ -111,7 +111,7 @@ type questionRow struct {
 // questionReader gathers a table.
 type questionReader struct {
 	Table
-	of      TableSource
+	of      tableSource
 	columns []string // in the order of the file
 	rows    []questionRow
 	fields  map[string][]string // columns by field
@@ -129,14 +129,14 @@ func (r *questionReader) guess(format string, args ...any) {
 	r.Guesses = append(r.Guesses, fmt.Sprintf(format, args...))
 }
 
-// ReadQuestions reads a table. The error is for a file that cannot be read at all; rows that
+// readQuestions reads a table. The error is for a file that cannot be read at all; rows that
 // cannot be used are Problems.
 //
 // Without a split, of Parquet files the one named test is read, or the only one; of
 // tables with a column of that name all rows are.
-func ReadQuestions(s TableSource) (Table, error) {
+func readQuestions(s tableSource) (Table, error) {
 	r := &questionReader{of: s, types: map[string]int{}}
-	read := map[string]func() error{FormatCSV: r.delimited, FormatTSV: r.delimited, FormatVLMEvalKit: r.delimited, FormatJSONL: r.jsonLines, FormatParquet: r.parquet}[s.Format]
+	read := map[string]func() error{formatCSV: r.delimited, formatTSV: r.delimited, formatVLMEvalKit: r.delimited, formatJSONL: r.jsonLines, formatParquet: r.parquet}[s.Format]
 	if read == nil {
 		return Table{}, fmt.Errorf("no table is of format %q", s.Format)
 	}
@@ -153,12 +153,12 @@ func (r *questionReader) finish() Table {
 		r.count()
 		r.questions()
 	}
-	Sort(r.Problems)
+	sort(r.Problems)
 	return r.Table
 }
 
-// Sort puts problems into the order of files and rows.
-func Sort(problems []table.Problem) {
+// sort puts problems into the order of files and rows.
+func sort(problems []table.Problem) {
 	slices.SortStableFunc(problems, func(a, b table.Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Row-b.Row)
 	})
@@ -167,7 +167,7 @@ func Sort(problems []table.Problem) {
 // choose leaves the rows of the split that was asked for.
 func (r *questionReader) choose() {
 	at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == "split" })
-	if at < 0 || r.of.Format == FormatParquet && r.of.Split != "" {
+	if at < 0 || r.of.Format == formatParquet && r.of.Split != "" {
 		return
 	}
 	column, n := r.columns[at], map[string]int{}
@@ -207,7 +207,7 @@ func (r *questionReader) questions() {
 		before := len(r.Problems)
 		q := Question{File: x.file, Row: x.at}
 		var column string
-		if q.ID, column = r.get(x, FieldID); column == "" {
+		if q.ID, column = r.get(x, fieldID); column == "" {
 			q.ID = "row-" + strconv.Itoa(len(seen)+1)
 		}
 		if bad := wrongID(q.ID); bad != "" {
@@ -216,7 +216,7 @@ func (r *questionReader) questions() {
 			r.bad(x.file, x.at, column, "each id once", fmt.Sprintf("%s, which row %d already has", table.Quote(q.ID), first))
 		}
 		seen[q.ID] = x.at
-		if q.Text, column = r.get(x, FieldQuestion); len(x.values[column].in) > 0 {
+		if q.Text, column = r.get(x, fieldQuestion); len(x.values[column].in) > 0 {
 			r.bad(x.file, x.at, column, "a question", "what begins as a picture in base64 does: more than 64 characters without a blank")
 		} else if q.Text == "" || !utf8.ValidString(q.Text) {
 			r.bad(x.file, x.at, column, "a question", table.Quote(q.Text))
@@ -228,15 +228,15 @@ func (r *questionReader) questions() {
 				}
 			}
 		}
-		q.Task, _ = r.get(x, FieldTask)
-		q.Modality, _ = r.get(x, FieldModality)
+		q.Task, _ = r.get(x, fieldTask)
+		q.Modality, _ = r.get(x, fieldModality)
 		if c := r.of.Cluster; c != "" {
 			if q.Cluster = strings.TrimSpace(x.values[c].text); q.Cluster == "" {
 				r.bad(x.file, x.at, c, table.Together(c), "none")
 			}
 		}
 		r.answered(x, &q)
-		if hint, _ := r.get(x, FieldHint); hint != "" {
+		if hint, _ := r.get(x, fieldHint); hint != "" {
 			q.Text = hint + "\n\n" + q.Text
 		}
 		r.shown(x, &q, pictures)
@@ -260,7 +260,7 @@ func (r *questionReader) questions() {
 
 // boxed reads the boxes of a row, from one column or the four that hold a number each.
 func (r *questionReader) boxed(x questionRow, q *Question) {
-	columns := r.fields[FieldBoxes]
+	columns := r.fields[fieldBoxes]
 	q.Boxed = strings.Join(columns, ", ")
 	var texts []string
 	for _, c := range columns {
@@ -273,9 +273,9 @@ func (r *questionReader) boxed(x questionRow, q *Question) {
 	case len(texts) == 0:
 		return
 	case len(columns) == 4 && len(texts) == 4:
-		var b Box
+		var b box
 		if b, ok = Named(columns, texts); ok {
-			q.Boxes = Sides{"": {b}}
+			q.Boxes = sides{"": {b}}
 		}
 	case len(columns) > 1:
 		ok = false
@@ -284,10 +284,10 @@ func (r *questionReader) boxed(x questionRow, q *Question) {
 		if v := x.values[columns[0]].any; v != nil {
 			of = v
 		}
-		q.Boxes, ok = Parse(of)
+		q.Boxes, ok = parse(of)
 	}
 	if !ok {
-		r.bad(x.file, x.at, q.Boxed, BoxWanted, table.Quote(strings.Join(texts, ", ")))
+		r.bad(x.file, x.at, q.Boxed, boxWanted, table.Quote(strings.Join(texts, ", ")))
 	}
 }
 

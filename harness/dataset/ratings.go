@@ -13,35 +13,35 @@ import (
 	"assay/harness/dataset/table"
 )
 
-// Rating is what one expert said of the steps of an explanation.
-type Rating struct {
+// rating is what one expert said of the steps of an explanation.
+type rating struct {
 	Row   int
-	Case  string // CaseKey
+	Case  string // caseKey
 	Rater string // "": not named
-	Steps []RatedStep
+	Steps []ratedStep
 }
 
-// RatedStep is a step with what was said of it; nil: nothing.
-type RatedStep struct {
+// ratedStep is a step with what was said of it; nil: nothing.
+type ratedStep struct {
 	N                 int // from 1
 	Text              string
 	Factual, Critical *bool
 	Types             []string // of errors
 }
 
-// CaseKey joins ratings with cases: title and history in lower case, without the space
+// caseKey joins ratings with cases: title and history in lower case, without the space
 // that tables add.
-func CaseKey(title, history string) string {
+func caseKey(title, history string) string {
 	fold := func(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 	return fold(title) + "\x00" + fold(history)
 }
 
 var stepColumn = regexp.MustCompile(`^(step|human_factual|human_critical|human_error_types)([1-9][0-9]?)$`)
 
-// Ratings reads a CSV file with the columns title, clinical_history and, for each step N,
+// ratings reads a CSV file with the columns title, clinical_history and, for each step N,
 // stepN, human_factualN, human_criticalN, human_error_typesN; rater is one more that it
 // may have. The error is for what makes all of it unreadable.
-func Ratings(file string, in io.Reader) (ratings []Rating, problems []table.Problem, err error) {
+func ratings(file string, in io.Reader) (ratings []rating, problems []table.Problem, err error) {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord = -1
 	head, err := r.Read()
@@ -90,20 +90,20 @@ func Ratings(file string, in io.Reader) (ratings []Rating, problems []table.Prob
 			}
 			return ""
 		}
-		one := Rating{Row: number, Case: CaseKey(cell("title"), cell("clinical_history")), Rater: cell("rater")}
+		one := rating{Row: number, Case: caseKey(cell("title"), cell("clinical_history")), Rater: cell("rater")}
 		for k := 1; k <= last; k++ {
 			step := fmt.Sprint(k)
-			s := RatedStep{N: k, Text: cell("step" + step), Factual: said(cell, "human_factual"+step, bad), Critical: said(cell, "human_critical"+step, bad)}
+			s := ratedStep{N: k, Text: cell("step" + step), Factual: said(cell, "human_factual"+step, bad), Critical: said(cell, "human_critical"+step, bad)}
 			for _, word := range strings.FieldsFunc(cell("human_error_types"+step), func(r rune) bool { return strings.ContainsRune(`,;|[]"'`, r) }) {
 				if word = strings.TrimSpace(word); word == "" || strings.EqualFold(word, "none") {
 					continue
 				}
-				i := slices.IndexFunc(ErrorTypes(), func(t string) bool { return strings.EqualFold(t, word) })
+				i := slices.IndexFunc(errorTypes(), func(t string) bool { return strings.EqualFold(t, word) })
 				if i < 0 {
-					bad("human_error_types"+step, "some of "+strings.Join(ErrorTypes(), ", "), table.Quote(word))
+					bad("human_error_types"+step, "some of "+strings.Join(errorTypes(), ", "), table.Quote(word))
 					continue
 				}
-				s.Types = append(s.Types, ErrorTypes()[i])
+				s.Types = append(s.Types, errorTypes()[i])
 			}
 			switch {
 			case s.Text != "":
@@ -121,8 +121,8 @@ func Ratings(file string, in io.Reader) (ratings []Rating, problems []table.Prob
 	}
 }
 
-// ErrorTypes are those of steps (metrics.md section 3).
-func ErrorTypes() []string {
+// errorTypes are those of steps (metrics.md section 3).
+func errorTypes() []string {
 	return []string{"Reasoning", "Image Understanding", "Clinical Scenario", "Medical Knowledge", "Other"}
 }
 

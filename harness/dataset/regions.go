@@ -27,9 +27,9 @@ func RegionNames() []string { return []string{"taix"} }
 // maxRegions is the largest region file that is read, in bytes.
 const maxRegions = 1 << 18
 
-// Regions say of a data set's questions what its own files do not: where their
+// regions say of a data set's questions what its own files do not: where their
 // findings show, in what other words answers come, how grades are ordered.
-type Regions struct {
+type regions struct {
 	boxes     map[string]map[string][]perturb.Region // by finding and side
 	questions []tableAsked
 	aliases   map[string][]string // by folded alias
@@ -56,7 +56,7 @@ type regionFile struct {
 
 // ReadRegions gives a built-in table (RegionNames) or reads a file. The error
 // lists all that is wrong with it.
-func ReadRegions(nameOrPath string) (*Regions, error) {
+func ReadRegions(nameOrPath string) (*regions, error) {
 	text := []byte(taixRegions)
 	if !slices.Contains(RegionNames(), nameOrPath) {
 		var err error
@@ -64,17 +64,17 @@ func ReadRegions(nameOrPath string) (*Regions, error) {
 			return nil, fmt.Errorf("read the regions: %w; name a file, or one of the built-in tables (%s)", err, strings.Join(RegionNames(), ", "))
 		}
 	}
-	r, problems := ParseRegions(nameOrPath, text)
+	r, problems := parseRegions(nameOrPath, text)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("read the regions: %w", table.Listed(problems))
 	}
 	return r, nil
 }
 
-// ParseRegions parses a region file: YAML with boxes by finding (per cent, with
+// parseRegions parses a region file: YAML with boxes by finding (per cent, with
 // right and left where they differ), questions with their words and finding, and
 // optionally aliases and scales. It is nil when there are problems.
-func ParseRegions(file string, text []byte) (*Regions, []table.Problem) {
+func parseRegions(file string, text []byte) (*regions, []table.Problem) {
 	var problems []table.Problem
 	bad := func(row int, column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Row: row, Column: column, Want: want, Got: got})
@@ -96,7 +96,7 @@ func ParseRegions(file string, text []byte) (*Regions, []table.Problem) {
 		bad(row, "", "YAML with the keys boxes, questions, aliases and scales", msg)
 		return nil, problems
 	}
-	r := &Regions{boxes: map[string]map[string][]perturb.Region{}, aliases: map[string][]string{}}
+	r := &regions{boxes: map[string]map[string][]perturb.Region{}, aliases: map[string][]string{}}
 	if len(f.Boxes) == 0 {
 		bad(0, "boxes", "at least one finding with its box", "none")
 	}
@@ -141,10 +141,10 @@ func ParseRegions(file string, text []byte) (*Regions, []table.Problem) {
 }
 
 // Findings are those that have boxes, by name.
-func (r *Regions) Findings() []string { return slices.Sorted(maps.Keys(r.boxes)) }
+func (r *regions) Findings() []string { return slices.Sorted(maps.Keys(r.boxes)) }
 
 // Boxes are where a finding shows, by side as in Item.Regions; nil: it is unknown.
-func (r *Regions) Boxes(finding string) map[string][]perturb.Region { return r.boxes[finding] }
+func (r *regions) Boxes(finding string) map[string][]perturb.Region { return r.boxes[finding] }
 
 // plainYAML refuses what a table does not need and a parser may take ages over.
 func plainYAML(text []byte) (row int, want, got string) {
@@ -228,8 +228,8 @@ func boxList(path string, v any, bad func(column, want, got string)) []perturb.R
 }
 
 // About is the finding a question asks about, and on which side; "" for none.
-func (r *Regions) About(question string) (finding, side string) {
-	before, _, _ := CutBrackets(question)
+func (r *regions) About(question string) (finding, side string) {
+	before, _, _ := cutBrackets(question)
 	words := strings.FieldsFunc(strings.ToLower(before), func(c rune) bool { return !isWord(c) })
 	for _, q := range r.questions {
 		if !slices.ContainsFunc(q.words, func(w string) bool { return !slices.Contains(words, w) }) {
@@ -244,10 +244,10 @@ func isWord(c rune) bool {
 }
 
 // Scales are the known orders of grades, each from least to most.
-func (r *Regions) Scales() [][]string { return r.scales }
+func (r *regions) Scales() [][]string { return r.scales }
 
 // Scale is the known order of options, in their own spelling; nil: there is none.
-func (r *Regions) Scale(options []string) []string {
+func (r *regions) Scale(options []string) []string {
 	for _, known := range r.scales {
 		var out []string
 		for _, g := range known {
@@ -265,11 +265,11 @@ func (r *Regions) Scale(options []string) []string {
 }
 
 // Aliases are the table's other words for options.
-func (r *Regions) Aliases(options []string) map[string]string { return Aliases(r.aliases, options) }
+func (r *regions) Aliases(options []string) map[string]string { return aliases(r.aliases, options) }
 
-// Aliases are the other words, in lower case, that stand for one of options and
+// aliases are the other words, in lower case, that stand for one of options and
 // are none themselves; of several that a word may stand for, the first. nil: none.
-func Aliases(words map[string][]string, options []string) map[string]string {
+func aliases(words map[string][]string, options []string) map[string]string {
 	find := func(answer string) (string, bool) {
 		i := slices.IndexFunc(options, func(o string) bool { return Fold(o) == Fold(answer) })
 		if i < 0 {

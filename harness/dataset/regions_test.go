@@ -11,7 +11,7 @@ import (
 	"assay/harness/dataset/table"
 )
 
-func taixTable(t *testing.T) *Regions {
+func taixTable(t *testing.T) *regions {
 	t.Helper()
 	r, err := ReadRegions("taix")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestRegionFilesAreRefusedInWords(t *testing.T) {
 		{"boxes: " + strings.Repeat("[", 30), "at most 16 levels"},
 		{"boxes: \xff", "UTF-8"}, {"#" + strings.Repeat(" ", maxRegions), "at most"},
 	} {
-		r, problems := ParseRegions("f", []byte(c.text))
+		r, problems := parseRegions("f", []byte(c.text))
 		if r != nil || len(problems) == 0 || !slices.ContainsFunc(problems, func(p table.Problem) bool { return strings.Contains(p.Error(), c.want) }) {
 			t.Errorf("%.60q: %v, want %s", c.text, problems, c.want)
 		}
@@ -127,7 +127,7 @@ func TestBracketOptions(t *testing.T) {
 		"Which? (a, b, or c)": "a|b|c", "Which? (a, b or c)": "a|b|c", "Which (of two)? (A,B)": "A|B",
 		"Which?": "", "Which? (one)": "", "Which? (a, a)": "", "Which? (a, , b)": "", "(a, b) which?": "", "Which? ((a, b), c)": "",
 	} {
-		if got := strings.Join(BracketOptions(question), "|"); got != want {
+		if got := strings.Join(bracketOptions(question), "|"); got != want {
 			t.Errorf("%q offers %q, want %q", question, got, want)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Schema is what a data set of a kind holds, in words.
-type Schema struct {
+// schema is what a data set of a kind holds, in words.
+type schema struct {
 	Kind   string          `json:"kind"`
 	Is     string          `json:"is"`
 	Fields []Field         `json:"fields"`
@@ -16,7 +16,7 @@ type Schema struct {
 }
 
 // SchemaOf is that of a kind.
-func SchemaOf(kind string) (Schema, error) {
+func SchemaOf(kind string) (schema, error) {
 	needed := func(name, is string) Field {
 		return Field{Name: name, Needed: true, Names: []string{name}, Is: is}
 	}
@@ -24,13 +24,13 @@ func SchemaOf(kind string) (Schema, error) {
 		return Field{Name: name, Names: []string{name}, Is: is}
 	}
 	const columns = "; columns: {FIELD: COLUMN} in bench.yaml says which column is what, and what it does not say is guessed from these names"
-	s := Schema{Kind: kind, Fields: Fields()}
+	s := schema{Kind: kind, Fields: Fields()}
 	switch kind {
 	case KindCSV:
 		s.Is = "A file of cells with commas (or ; or tabs) between them, whose first line names the columns" + columns
-	case KindTSV:
+	case kindTSV:
 		s.Is = "A file of cells with tabs between them, whose first line names the columns" + columns
-	case KindParquet:
+	case kindParquet:
 		s.Is = "A Parquet file, or a folder with data/SPLIT-00000-of-00001.parquet; a picture is a struct of bytes and path, or a list of these" + columns
 	case KindVLMEvalKit:
 		s.Is = "A TSV file as VLMEvalKit has it: pictures in base64, or the index of another row that has it" + columns

@@ -14,22 +14,22 @@ import (
 	"assay/harness/dataset/table"
 )
 
-// Sniff tells the kind of the data set at path by its content.
-func Sniff(path string, lib table.Library) (kind string, err error) {
+// sniff tells the kind of the data set at path by its content.
+func sniff(path string, lib table.Library) (kind string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	if info.IsDir() {
 		if files, err := caseFiles(path, ""); err == nil {
-			if kind, err := Sniff(files[0], lib); err == nil && kind == KindMedThinkVQA {
+			if kind, err := sniff(files[0], lib); err == nil && kind == KindMedThinkVQA {
 				return kind, nil
 			}
 		}
 		if kind := parquetKind(path, lib); kind != "" {
 			return kind, nil
 		}
-		if _, err := Find(lib, path); err != nil {
+		if _, err := find(lib, path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
 			}
@@ -49,7 +49,7 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 	}
 	head = bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte(table.BOM)), " \t\r\n")
 	switch {
-	case rows(head) && bytes.Contains(head, []byte(`"`+Marker+`"`)):
+	case rows(head) && bytes.Contains(head, []byte(`"`+marker+`"`)):
 		return KindMedThinkVQA, nil
 	case rows(head):
 		return KindJSONL, nil
@@ -57,8 +57,8 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return parquetKind(path, lib), nil
-	case SniffTable(head) != "":
-		return SniffTable(head), nil
+	case sniffTable(head) != "":
+		return sniffTable(head), nil
 	case len(head) == 0:
 		return "", fmt.Errorf("%s is empty: expected a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format, or a table of questions", path)
 	}
@@ -68,10 +68,10 @@ func Sniff(path string, lib table.Library) (kind string, err error) {
 // SniffMapped is Sniff where it is said which columns are what: then a table may have none that it
 // knows, and the file's name says which kind it is.
 func SniffMapped(path string, columns Mapping, lib table.Library) (kind string, err error) {
-	if kind, err = Sniff(path, lib); err == nil || columns == nil {
+	if kind, err = sniff(path, lib); err == nil || columns == nil {
 		return kind, err
 	}
-	if by := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); by == KindCSV || by == KindTSV {
+	if by := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); by == KindCSV || by == kindTSV {
 		return by, nil
 	}
 	return "", err
@@ -98,10 +98,10 @@ func parquetKind(path string, lib table.Library) string {
 	names, err := lib.Leaves(files[0])
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
-	case err == nil && has(Marker):
+	case err == nil && has(marker):
 		return KindMedThinkVQA
 	case err != nil || has("UID") && has("Image.bytes"): // reading it says what is wrong
 		return KindTAIX
 	}
-	return KindParquet
+	return kindParquet
 }

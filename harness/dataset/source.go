@@ -21,10 +21,10 @@ const (
 	KindMedThinkVQA = "medthinkvqa"
 
 	// Tables of questions that anybody made.
-	KindCSV        = FormatCSV
-	KindTSV        = FormatTSV
-	KindParquet    = FormatParquet
-	KindVLMEvalKit = FormatVLMEvalKit
+	KindCSV        = formatCSV
+	kindTSV        = formatTSV
+	kindParquet    = formatParquet
+	KindVLMEvalKit = formatVLMEvalKit
 )
 
 // Kinds are what is read from files.
@@ -33,7 +33,7 @@ func Kinds() []string {
 }
 
 // TableKinds are those of tables of questions, beside JSON lines.
-func TableKinds() []string { return []string{KindCSV, KindTSV, KindParquet, KindVLMEvalKit} }
+func TableKinds() []string { return []string{KindCSV, kindTSV, kindParquet, KindVLMEvalKit} }
 
 // Source says what a data set is read from, and how its pictures are sent: what
 // bench.yaml has under its name. Keys says which kinds have what, and its limits.
@@ -56,12 +56,12 @@ type Source struct {
 
 	Columns Mapping `json:",omitempty"` // of a table of questions: what its columns hold; nil: that is guessed
 
-	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with PlaceIn and PlaceOut in its arguments
+	DICOM []string `json:",omitempty"` // the program that makes pictures of DICOM files, with placeIn and placeOut in its arguments
 
 	Boxes     string `json:",omitempty"` // what the numbers of boxes are in, one of Units; "": they tell it
 	BoxesForm string `json:",omitempty"` // what they are, one of Forms; "": they tell it
 
-	Cluster string `json:",omitempty"` // the column of what is drawn together in intervals and tests, or ByItem; "": images that items share
+	Cluster string `json:",omitempty"` // the column of what is drawn together in intervals and tests, or byItem; "": images that items share
 
 	Split     string // one of Splits or CaseSplits, or a table's own; "": all that are there
 	Knowledge string // the file of a knowledge base; "": none
@@ -101,8 +101,8 @@ type Key struct {
 	List  func(*Source) *[]string
 }
 
-// ByItem has every item be drawn by itself, also where items share images.
-const ByItem = "item"
+// byItem has every item be drawn by itself, also where items share images.
+const byItem = "item"
 
 // minPhantomSize is the least size of a phantom: below, findings cannot be told apart.
 const minPhantomSize = 256
@@ -121,13 +121,13 @@ func keys(kind string) []Key {
 		{Name: "size", Kinds: made, Least: minPhantomSize, Most: 4096, Usual: 512, Whole: func(s *Source) *int { return &s.Size }},
 		{Name: "images", Kinds: made, Least: 2, Most: phantom.MaxFilms, Whole: func(s *Source) *int { return &s.Images }},
 		{Name: "path", Kinds: []string{KindM3CoTBench, KindTAIX, KindMedThinkVQA}, Needed: true, Folder: true, Where: path},
-		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == KindParquet, Where: path},
+		{Name: "path", Kinds: append([]string{KindJSONL}, TableKinds()...), Needed: true, Either: kind == kindParquet, Where: path},
 		{Name: "columns", Kinds: append([]string{KindJSONL}, TableKinds()...), Map: func(s *Source) *Mapping { return &s.Columns }},
 		{Name: "cluster", Kinds: append(Kinds(), KindPhantom), Word: func(s *Source) *string { return &s.Cluster }},
 		{Name: "split", Kinds: TableKinds(), Word: func(s *Source) *string { return &s.Split }},
 		{Name: "dicom", Kinds: append([]string{KindJSONL}, TableKinds()...), List: func(s *Source) *[]string { return &s.DICOM }},
-		{Name: "boxes", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: Units(), Word: func(s *Source) *string { return &s.Boxes }},
-		{Name: "boxes_form", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: Forms(), Word: func(s *Source) *string { return &s.BoxesForm }},
+		{Name: "boxes", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: units(), Word: func(s *Source) *string { return &s.Boxes }},
+		{Name: "boxes_form", Kinds: append([]string{KindJSONL}, TableKinds()...), Values: forms(), Word: func(s *Source) *string { return &s.BoxesForm }},
 		{Name: "max_side", Kinds: Kinds(), Least: 16, Most: 65536, Whole: func(s *Source) *int { return &s.MaxSide }},
 		{Name: "max_images", Kinds: several, Least: 2, Most: 1000, Whole: func(s *Source) *int { return &s.MaxImages }},
 		{Name: "max_pixels", Kinds: several, Least: 10_000, Most: 1_000_000_000, Whole: func(s *Source) *int { return &s.MaxPixels }},
@@ -155,7 +155,7 @@ func Open(s Source, lib table.Library) (*Dataset, error) {
 	s.library = lib
 	read, ok := map[string]func(Source) (*Dataset, error){
 		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
-		KindCSV: own, KindTSV: own, KindParquet: own, KindVLMEvalKit: own,
+		KindCSV: own, kindTSV: own, kindParquet: own, KindVLMEvalKit: own,
 	}[s.Kind]
 	err := s.check()
 	switch {
@@ -176,7 +176,7 @@ func Open(s Source, lib table.Library) (*Dataset, error) {
 
 // column is the one whose values are drawn together; "": none.
 func (s Source) column() string {
-	if s.Cluster == ByItem {
+	if s.Cluster == byItem {
 		return ""
 	}
 	return s.Cluster
@@ -187,7 +187,7 @@ func (s Source) column() string {
 func (d *Dataset) gather(s Source) {
 	for i := range d.Items {
 		it := &d.Items[i]
-		if it.Picture = ""; s.Cluster != ByItem {
+		if it.Picture = ""; s.Cluster != byItem {
 			sum := sha256.Sum256([]byte(it.cluster))
 			it.Picture = hex.EncodeToString(sum[:8])
 		}

@@ -25,8 +25,8 @@ type Step struct {
 	Text string   `json:"text"`
 }
 
-// StepColumns are the four steps of a gold path, in order, by the data set's names.
-func StepColumns() []string {
+// stepColumns are the four steps of a gold path, in order, by the data set's names.
+func stepColumns() []string {
 	return []string{"modality", "feature", "key_conclusion", "additional_analysis"}
 }
 
@@ -34,9 +34,9 @@ func stepKinds() []StepKind {
 	return []StepKind{StepModality, StepFeature, StepConclusion, StepOther}
 }
 
-// Path makes a gold path of up to four texts in order; an empty one is not
+// path makes a gold path of up to four texts in order; an empty one is not
 // applicable.
-func Path(texts []string) []Step {
+func path(texts []string) []Step {
 	var path []Step
 	for i, s := range texts {
 		if s = strings.TrimSpace(s); s != "" {
@@ -46,14 +46,14 @@ func Path(texts []string) []Step {
 	return path
 }
 
-// Paths reads the column key_annotation_steps: a JSON object of
+// paths reads the column key_annotation_steps: a JSON object of
 // "solution1", "solution2", ...
 //
 // The released tools write one text (or null) per solution; these are not four
 // ways to the answer but the four steps of one path, in the order of the columns.
 // Where a solution is itself an object with the columns' names, or a list of up to
 // four texts in their order, each is a path of its own.
-func Paths(text string) ([][]Step, error) {
+func paths(text string) ([][]Step, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func Paths(text string) ([][]Step, error) {
 		numbers = append(numbers, n)
 	}
 	slices.Sort(numbers)
-	flat := make([]string, len(StepColumns()))
+	flat := make([]string, len(stepColumns()))
 	texts := 0 // solutions that are a text
 	var paths [][]Step
 	for _, n := range numbers {
@@ -106,7 +106,7 @@ func Paths(text string) ([][]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("solution%d: %w", n, err)
 		}
-		if p := Path(steps); len(p) > 0 {
+		if p := path(steps); len(p) > 0 {
 			paths = append(paths, p)
 		}
 	}
@@ -116,18 +116,18 @@ func Paths(text string) ([][]Step, error) {
 	if len(paths) > 0 {
 		return nil, fmt.Errorf("some solutions are a single text and some are whole paths: expected one or the other")
 	}
-	if p := Path(flat); len(p) > 0 {
+	if p := path(flat); len(p) > 0 {
 		paths = append(paths, p)
 	}
 	return paths, nil
 }
 
 func stepObject(obj map[string]any) ([]string, error) {
-	steps := make([]string, len(StepColumns()))
+	steps := make([]string, len(stepColumns()))
 	for key, val := range obj {
-		i := slices.Index(StepColumns(), key)
+		i := slices.Index(stepColumns(), key)
 		if i < 0 {
-			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(StepColumns(), ", "), table.Quote(key))
+			return nil, fmt.Errorf("expected the keys %s, found %s", strings.Join(stepColumns(), ", "), table.Quote(key))
 		}
 		var err error
 		if steps[i], err = stepText(val); err != nil {
@@ -138,8 +138,8 @@ func stepObject(obj map[string]any) ([]string, error) {
 }
 
 func stepList(list []any) ([]string, error) {
-	if len(list) > len(StepColumns()) {
-		return nil, fmt.Errorf("expected at most %d steps, found %d", len(StepColumns()), len(list))
+	if len(list) > len(stepColumns()) {
+		return nil, fmt.Errorf("expected at most %d steps, found %d", len(stepColumns()), len(list))
 	}
 	steps := make([]string, len(list))
 	for i, val := range list {

@@ -28,15 +28,15 @@ type Summary struct {
 	Modalities []Count   `json:"modalities"`
 	PathSteps  []Count   `json:"path_steps"`     // by the steps of the item's first gold path, shortest first
 	Made       []Count   `json:"made,omitempty"` // images made of DICOM files, by how; Items is the number of images
-	None       None      `json:"none"`
+	None       none      `json:"none"`
 	Guesses    []string  `json:"guesses,omitempty"` // of a table of questions, what nobody said of its columns
 	Unused     []string  `json:"unused,omitempty"`  // columns that nothing is read of
-	Gaps       []Gap     `json:"gaps"`
+	Gaps       []gap     `json:"gaps"`
 	Problems   []Problem `json:"problems"`
 }
 
-// None counts the items that do not state something.
-type None struct {
+// none counts the items that do not state something.
+type none struct {
 	Type     int `json:"type"`
 	Task     int `json:"task"`
 	Modality int `json:"modality"`
@@ -54,7 +54,7 @@ func Summarize(d *Dataset) Summary {
 		s.Problems = []Problem{}
 	}
 	if s.Gaps = d.Gaps; s.Gaps == nil {
-		s.Gaps = []Gap{}
+		s.Gaps = []gap{}
 	}
 	types, tasks, modalities, steps, made := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	count := func(m map[string]int, key string, none *int) {

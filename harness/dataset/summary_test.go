@@ -24,12 +24,12 @@ func TestOf(t *testing.T) {
 	}
 	d.Items = append(d.Items, Item{ID: "z", Type: "essay"})
 	s := Summarize(d)
-	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Gaps: []Gap{}, Problems: []Problem{},
+	want := Summary{Name: "m3", Kind: "m3cotbench", Digest: d.Digest, Items: 14, Images: 13, Gaps: []gap{}, Problems: []Problem{},
 		Types: []Count{{"single", 4}, {"multiple", 3}, {"bool", 3}, {"short", 3}, {"essay", 1}},
 		Tasks: []Count{{"Diagnosis", 1}, {"Recognition", 1}, {"Action", 1}, {"Localization", 1}, {"Cause", 1}, {"Examination Type", 1},
 			{"Function", 1}, {"Referring Recognition", 1}, {"Prediction", 1}, {"Grading", 1}, {"Counting", 1}, {"Image Quality", 1}, {"Symptom", 1}},
 		Modalities: []Count{{"CT", 3}, {"Fundus photography", 2}, {"MRI", 3}, {"Ultrasound", 2}, {"X-ray", 3}},
-		PathSteps:  []Count{{"3", 7}, {"4", 6}}, None: None{Task: 1, Modality: 1, GoldPath: 1}}
+		PathSteps:  []Count{{"3", 7}, {"4", 6}}, None: none{Task: 1, Modality: 1, GoldPath: 1}}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}

@@ -19,7 +19,7 @@ func TestTableFuzzSeeds(t *testing.T) {
 
 func FuzzBrackets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, question string) {
-		options := BracketOptions(question)
+		options := bracketOptions(question)
 		if len(options) == 1 {
 			t.Fatalf("one option %q", options)
 		}
@@ -28,7 +28,7 @@ func FuzzBrackets(f *testing.F) {
 				t.Fatalf("%q of %q", options, question)
 			}
 		}
-		before, inside, ok := CutBrackets(question)
+		before, inside, ok := cutBrackets(question)
 		if ok && (!strings.Contains(question, "("+inside+")") || !strings.HasPrefix(strings.TrimSpace(question), before)) {
 			t.Fatalf("%q was cut into %q and %q", question, before, inside)
 		}
@@ -39,7 +39,7 @@ func FuzzBrackets(f *testing.F) {
 // words it stands under.
 func FuzzKnowledge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		kb, problems := ParseKnowledge("f", data)
+		kb, problems := parseKnowledge("f", data)
 		if (kb == nil) != (len(problems) > 0) {
 			t.Fatalf("a base and %d problems", len(problems))
 		}
@@ -81,7 +81,7 @@ func FuzzRegions(f *testing.F) {
 		if len(data) > 1<<12 {
 			return
 		}
-		r, problems := ParseRegions("f", data)
+		r, problems := parseRegions("f", data)
 		if (r == nil) != (len(problems) > 0) {
 			t.Fatalf("a table and %d problems", len(problems))
 		}

@@ -20,7 +20,7 @@ func Splits() []string { return []string{"train", "val", "test"} }
 // taix reads TAIX-VQA: Parquet files data/{train,val,test}-*.parquet, one row per
 // image and question. Of their columns UID, Question, Answer, Type and the image's
 // bytes are read, and nothing else: who the patient is, and when, does not leave
-// the file, but for a digest of the column that cluster: names. An item's ID is made from UID and question (TAIXItem), its picture is
+// the file, but for a digest of the column that cluster: names. An item's ID is made from UID and question (taixItem), its picture is
 // named after it; neither UID nor the picture's path is kept.
 //
 // Pictures are looked at one after another, never kept; Image.Load reads the one
@@ -63,9 +63,9 @@ func taix(s Source) (*Dataset, error) {
 	return d, nil
 }
 
-// TAIXItem is the ID of the item about a question and image of TAIX-VQA. The
+// taixItem is the ID of the item about a question and image of TAIX-VQA. The
 // image's UID goes into a hash: it belongs to a patient.
-func TAIXItem(uid, question string) string {
+func taixItem(uid, question string) string {
 	u, q := sha256.Sum256([]byte(uid)), sha256.Sum256([]byte(question))
 	return hex.EncodeToString(u[:6]) + "-" + hex.EncodeToString(q[:4])
 }
@@ -125,7 +125,7 @@ func (t *taixReader) row(file string, r table.Row) {
 	if len(t.d.Problems) > before {
 		return
 	}
-	id := TAIXItem(uid, question)
+	id := taixItem(uid, question)
 	if where, twice := t.first[id]; twice {
 		t.bad(at, "UID and Question", "each pair once", "the pair of "+where+" again")
 		return
@@ -186,7 +186,7 @@ func (t *taixReader) items() {
 // offered are the answers of a question: those in its brackets, or those that its
 // type has, or those it was given.
 func (t *taixReader) offered(it Item, given []string) []string {
-	if inside := BracketOptions(it.Question); inside != nil {
+	if inside := bracketOptions(it.Question); inside != nil {
 		return inside
 	}
 	switch it.Type {

@@ -76,7 +76,7 @@ func TestTAIX(t *testing.T) {
 	for i, it := range d.Items {
 		r := rows[i]
 		types[it.Type]++
-		if it.ID != TAIXItem(r.UID, r.Question) || it.Question != r.Question || it.Modality != "X-ray" {
+		if it.ID != taixItem(r.UID, r.Question) || it.Question != r.Question || it.Modality != "X-ray" {
 			t.Errorf("row %d is item %+v", i+1, it)
 		}
 		if want := map[string]string{"comparison": "comparative"}[r.Type]; want != "" && it.Type != want || want == "" && it.Type != r.Type {
@@ -207,10 +207,10 @@ func TestTAIXSplits(t *testing.T) {
 	if d := openTAIX(t, dir, func(s *Source) { s.Split = "" }); len(d.Items) != 32*4 || len(d.Problems) != 32*(2+3) {
 		t.Errorf("all: %d items, %d problems", len(d.Items), len(d.Problems))
 	}
-	if kind, err := Sniff(dir, table.New()); err != nil || kind != KindTAIX {
+	if kind, err := sniff(dir, table.New()); err != nil || kind != KindTAIX {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
-	if kind, err := Sniff(filepath.Join(dir, "data", "val-00000-of-00002.parquet"), table.New()); err != nil || kind != KindTAIX {
+	if kind, err := sniff(filepath.Join(dir, "data", "val-00000-of-00002.parquet"), table.New()); err != nil || kind != KindTAIX {
 		t.Errorf("a file is sniffed as %q, %v", kind, err)
 	}
 	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: t.TempDir(), Split: "val"}, table.New()); err == nil || !strings.Contains(err.Error(), "val-*.parquet") {

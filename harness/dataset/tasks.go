@@ -8,8 +8,8 @@ func Tasks() []string {
 		"Referring Recognition", "Prediction", "Grading", "Counting", "Image Quality", "Symptom"}
 }
 
-// TaskOf maps a data set's own word for a task to the paper's name.
-func TaskOf(word string) (task string, ok bool) {
+// taskOf maps a data set's own word for a task to the paper's name.
+func taskOf(word string) (task string, ok bool) {
 	key := strings.ToLower(strings.Join(strings.Fields(word), " "))
 	switch key {
 	case "treatment":

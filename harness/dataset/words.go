@@ -4,7 +4,7 @@
 //  1. A knowledge base (base.go): what right reasoning says of question and answer.
 //  2. A table of regions (regions.go): where findings show, which question asks
 //     about which, other words for answers, the order of grades.
-//  3. BracketOptions: the answers that stand in brackets after a question.
+//  3. bracketOptions: the answers that stand in brackets after a question.
 
 package dataset
 
@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// BracketOptions are the answers that stand in brackets at the end of a question:
+// bracketOptions are the answers that stand in brackets at the end of a question:
 // "(right, left, none)", "(yes or no)", "(yes/no)". nil: there are not at least
 // two different ones.
-func BracketOptions(question string) []string {
-	_, inside, ok := CutBrackets(question)
+func bracketOptions(question string) []string {
+	_, inside, ok := cutBrackets(question)
 	if !ok {
 		return nil
 	}
@@ -46,8 +46,8 @@ func BracketOptions(question string) []string {
 	return out
 }
 
-// CutBrackets splits a question that ends in brackets.
-func CutBrackets(question string) (before, inside string, ok bool) {
+// cutBrackets splits a question that ends in brackets.
+func cutBrackets(question string) (before, inside string, ok bool) {
 	rest, ok := strings.CutSuffix(strings.TrimSpace(question), ")")
 	open := strings.LastIndex(rest, "(")
 	if !ok || open < 0 || strings.Contains(rest[open:], ")") {

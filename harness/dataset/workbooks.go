@@ -13,15 +13,15 @@ import (
 	"assay/harness/dataset/table"
 )
 
-// Workbooks are the two sheets of a folder; Types may be missing.
-type Workbooks struct {
+// workbooks are the two sheets of a folder; Types may be missing.
+type workbooks struct {
 	Questions table.Sheet
 	Types     *table.Sheet
 }
 
-// Find looks through every .xlsx of the folder for the sheet with the
+// find looks through every .xlsx of the folder for the sheet with the
 // questions and the one with the task labels, by their columns.
-func Find(lib table.Library, dir string) (w Workbooks, err error) {
+func find(lib table.Library, dir string) (w workbooks, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return w, fmt.Errorf("read data set folder: %w", err)

@@ -20,20 +20,20 @@ import (
 
 // Beside is what a trial's row has that no store holds.
 type Beside struct {
-	Questions Questions
+	Questions questions
 	Images    *Images // nil: no column of them
 }
 
-// Question is what an item asks.
-type Question struct{ Text, Options, Gold string }
+// question is what an item asks.
+type question struct{ Text, Options, Gold string }
 
-// Questions are what was asked, by study and item; nil: not known.
-type Questions map[string]map[string]Question
+// questions are what was asked, by study and item; nil: not known.
+type questions map[string]map[string]question
 
 // QuestionsOf are those of a store's items, from those of the data sets of a bench.yaml whose
 // content is that which was asked about; why says of which studies it is not, or gives no data.
-func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man results.Manifest) (q Questions, why error) {
-	q = Questions{}
+func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man results.Manifest) (q questions, why error) {
+	q = questions{}
 	var errs []error
 	for _, sc := range cfg.Studies {
 		set := sets[sc.Dataset]
@@ -43,7 +43,7 @@ func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man resul
 			errs = append(errs, fmt.Errorf("study %s: the data set %s of %s is not the one that was asked about", sc.Name, sc.Dataset, cfg.File))
 			continue
 		}
-		of := map[string]Question{}
+		of := map[string]question{}
 		for _, it := range set.Items {
 			var options []string
 			for _, o := range it.Options {
@@ -52,7 +52,7 @@ func QuestionsOf(cfg *config.Config, sets map[string]*dataset.Dataset, man resul
 				}
 				options = append(options, o.Text)
 			}
-			of[it.ID] = Question{it.Question, strings.Join(options, "\n"), it.Gold()}
+			of[it.ID] = question{it.Question, strings.Join(options, "\n"), it.Gold()}
 		}
 		q[sc.Name] = of
 	}
@@ -64,7 +64,7 @@ func questionColumns() []results.FileColumn {
 	return []results.FileColumn{text("question", "as the data set words it"+from), text("options", "one a line"+from), text("gold", "the right answer as the data set has it"+from)}
 }
 
-func (q Questions) row(row []any, k results.Key) []any {
+func (q questions) row(row []any, k results.Key) []any {
 	of := q[k.Study][k.Item]
 	return append(row, some(of.Text), some(of.Options), some(of.Gold))
 }

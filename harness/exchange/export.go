@@ -38,13 +38,13 @@ func Kinds() []string { return []string{"trials", "judgments", "attempts", "samp
 func TableOf(ctx context.Context, st *store.Store, kind string, studies []score.Asked, b Beside) (Table, error) {
 	switch kind {
 	case "trials":
-		return Trials(ctx, st, studies, b)
+		return trials(ctx, st, studies, b)
 	case "judgments":
-		return Judgments(ctx, st), nil
+		return judgments(ctx, st), nil
 	case "attempts":
-		return Attempts(ctx, st), nil
+		return attempts(ctx, st), nil
 	case "samples":
-		return Samples(ctx, st)
+		return samples(ctx, st)
 	}
 	return Table{}, fmt.Errorf("expected one of %s, found %q", strings.Join(Kinds(), ", "), kind)
 }

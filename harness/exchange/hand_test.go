@@ -118,7 +118,7 @@ func has(t *testing.T, row map[string]any, want map[string]any) {
 func TestTrialsByHand(t *testing.T) {
 	st := made(t)
 	rules := score.Rules{Study: "cot", Names: []score.Name{{Name: "one", Unit: "1"}}, Score: func(score.Sample) []score.Value { return []score.Value{score.ValueOf("one", "", 1)} }}
-	table, err := Trials(t.Context(), st, []score.Asked{{Rules: rules}}, Beside{Questions: Questions{"cot": {"answered": {"Which?", "A. a\nB. b", "B"}}}})
+	table, err := trials(t.Context(), st, []score.Asked{{Rules: rules}}, Beside{Questions: questions{"cot": {"answered": {"Which?", "A. a\nB. b", "B"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestTrialsByHand(t *testing.T) {
 
 // TestRequestsByHand: what is stored of each request, of failures as well.
 func TestRequestsByHand(t *testing.T) {
-	rows := rowsOf(t, Attempts(t.Context(), made(t)))
+	rows := rowsOf(t, attempts(t.Context(), made(t)))
 	if len(rows) != 3 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -155,7 +155,7 @@ func TestRequestsByHand(t *testing.T) {
 
 // TestSamplesByHand: devices count from 0, sessions from 1.
 func TestSamplesByHand(t *testing.T) {
-	table, err := Samples(t.Context(), made(t))
+	table, err := samples(t.Context(), made(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestQuestionsAndGold(t *testing.T) {
 	if why == nil || !strings.Contains(why.Error(), "study qa: the data set e of bench.yaml is not the one that was asked about") || len(q) != 1 {
 		t.Errorf("%v, %v", q, why)
 	}
-	for item, want := range map[string]Question{"x": {"Which side?", "A. left\nB. right", "B"}, "y": {"Is there one?", "yes\nno", "no"}} {
+	for item, want := range map[string]question{"x": {"Which side?", "A. left\nB. right", "B"}, "y": {"Is there one?", "yes\nno", "no"}} {
 		if got := q["cot"][item]; got != want {
 			t.Errorf("%s: %+v, want %+v", item, got, want)
 		}

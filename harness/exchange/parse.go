@@ -14,8 +14,8 @@ import (
 	"assay/results"
 )
 
-// ScoreRow is a row of what a tool wrote.
-type ScoreRow struct {
+// scoreRow is a row of what a tool wrote.
+type scoreRow struct {
 	Line int
 	ID   string
 	// Value is what it scored; nil: the tool gave none (an empty field, null or nan).
@@ -24,13 +24,13 @@ type ScoreRow struct {
 
 // Parse reads two columns of CSV with a header, or two keys of JSON lines: an id and a
 // number. All that is wrong is a Problem.
-func Parse(file string, b []byte, id, value string) (rows []ScoreRow, problems []table.Problem) {
+func Parse(file string, b []byte, id, value string) (rows []scoreRow, problems []table.Problem) {
 	bad := func(line int, column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
 	}
 	first := map[string]int{}
 	sideTable(b, []string{id, value}, bad, func(line int, cell []string) {
-		r := ScoreRow{Line: line, ID: sideWhole(cell[0])}
+		r := scoreRow{Line: line, ID: sideWhole(cell[0])}
 		switch v := strings.ToLower(cell[1]); {
 		case r.ID == "":
 			bad(line, id, "an id", "none")
@@ -61,15 +61,15 @@ func sideWhole(id string) string {
 	return id
 }
 
-// JoinedScores is a number and the case that it is of.
-type JoinedScores struct {
+// joinedScores is a number and the case that it is of.
+type joinedScores struct {
 	Case  results.Digest
 	Value *float64
 }
 
 // JoinScores finds the case of each row by ids.csv; without it ids are cases, or their first
 // twelve digits or more. known are the cases that there are.
-func JoinScores(file string, rows []ScoreRow, idsFile string, ids []byte, known []results.Digest) (list []JoinedScores, problems []table.Problem) {
+func JoinScores(file string, rows []scoreRow, idsFile string, ids []byte, known []results.Digest) (list []joinedScores, problems []table.Problem) {
 	of, there := map[string]results.Digest{}, map[results.Digest]bool{}
 	for _, d := range known {
 		there[d] = true
@@ -110,7 +110,7 @@ func JoinScores(file string, rows []ScoreRow, idsFile string, ids []byte, known 
 			problems = append(problems, table.Problem{File: file, Row: r.Line, Want: want, Got: table.Quote(r.ID)})
 			continue
 		}
-		list = append(list, JoinedScores{d, r.Value})
+		list = append(list, joinedScores{d, r.Value})
 	}
 	return list, problems
 }

@@ -16,11 +16,11 @@ import "strings"
 const (
 	FormatVLMEvalKit = "vlmevalkit"
 	FormatLMMSEval   = "lmms-eval"
-	FormatCSV        = "csv"
+	formatCSV        = "csv"
 )
 
 // ImportFormats are those that Read knows.
-func ImportFormats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, FormatCSV} }
+func ImportFormats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, formatCSV} }
 
 // Row is an answer, or a failure to get one.
 type Row struct {

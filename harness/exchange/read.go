@@ -20,7 +20,7 @@ import (
 // Columns of a CSV file of one's own.
 type Columns struct{ ID, Answer string }
 
-// Read reads a file of one of Formats, whose bytes are b; cols are for FormatCSV alone.
+// Read reads a file of one of Formats, whose bytes are b; cols are for formatCSV alone.
 // All that is wrong is a Problem.
 func Read(format, path string, b []byte, cols Columns) ([]Row, []table.Problem) {
 	switch format {
@@ -28,7 +28,7 @@ func Read(format, path string, b []byte, cols Columns) ([]Row, []table.Problem) 
 		return readVLMEvalKit(path, b)
 	case FormatLMMSEval:
 		return readLMMSEval(path, b)
-	case FormatCSV:
+	case formatCSV:
 		t, bad := importTable(path, b, ',', cols.ID, cols.Answer)
 		if len(bad) > 0 {
 			return nil, bad

@@ -18,13 +18,13 @@ func Tools() []string { return []string{"radcliq"} }
 
 // The files of WriteReports.
 const (
-	Predictions = "predictions.csv"
-	References  = "references.csv"
-	IDs         = "ids.csv"
+	predictions = "predictions.csv"
+	references  = "references.csv"
+	iDs         = "ids.csv"
 )
 
-// Written is what WriteReports wrote.
-type Written struct {
+// written is what WriteReports wrote.
+type written struct {
 	Reports int // pairs of a report and its reference, each once
 	Empty   int // reports without a word, which are left out: tools fail on them
 }
@@ -33,8 +33,8 @@ type Written struct {
 // the RadCliQ tool reads them: two CSV files of study_id (whole numbers from 0) and
 // report, of the same length and order; and ids.csv, which says what case and item a
 // study_id is. White space in reports is made single spaces.
-func WriteReports(cases iter.Seq2[ScoredCase, error], dir string) (w Written, err error) {
-	rows := map[string][][]string{Predictions: {{"study_id", "report"}}, References: {{"study_id", "report"}}, IDs: {{"study_id", "case", "item"}}}
+func WriteReports(cases iter.Seq2[scoredCase, error], dir string) (w written, err error) {
+	rows := map[string][][]string{predictions: {{"study_id", "report"}}, references: {{"study_id", "report"}}, iDs: {{"study_id", "case", "item"}}}
 	seen := map[results.Digest]bool{}
 	for c, err := range cases {
 		if err != nil {
@@ -52,9 +52,9 @@ func WriteReports(cases iter.Seq2[ScoredCase, error], dir string) (w Written, er
 		}
 		id := strconv.Itoa(w.Reports)
 		w.Reports++
-		rows[Predictions] = append(rows[Predictions], []string{id, report})
-		rows[References] = append(rows[References], []string{id, reference})
-		rows[IDs] = append(rows[IDs], []string{id, string(c.Digest), c.Key.Item})
+		rows[predictions] = append(rows[predictions], []string{id, report})
+		rows[references] = append(rows[references], []string{id, reference})
+		rows[iDs] = append(rows[iDs], []string{id, string(c.Digest), c.Key.Item})
 	}
 	if w.Reports == 0 {
 		return w, nil

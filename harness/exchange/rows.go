@@ -11,8 +11,8 @@ import (
 	"assay/timing/telemetry"
 )
 
-// Judgments is one row for each current judgment of each trial.
-func Judgments(ctx context.Context, st *store.Store) Table {
+// judgments is one row for each current judgment of each trial.
+func judgments(ctx context.Context, st *store.Store) Table {
 	cols := slicesOf(keyColumns(), []results.FileColumn{text("rubric", "what the judge was asked"), text("judge", "its name in bench.yaml"),
 		text("version", "digest of its settings and prompt"), text("status", "what became of it: clean and repaired ones carry a verdict"),
 		prose("detail", "what was wrong, or why it abstained"), prose("verdict", "as JSON, in the rubric's schema"), prose("case", "digest of what the judge was shown")})
@@ -31,9 +31,9 @@ func Judgments(ctx context.Context, st *store.Store) Table {
 	}}
 }
 
-// Attempts is one row for each request: the turns of all attempts at all trials. An
+// attempts is one row for each request: the turns of all attempts at all trials. An
 // attempt that sent nothing has a row without a turn.
-func Attempts(ctx context.Context, st *store.Store) Table {
+func attempts(ctx context.Context, st *store.Store) Table {
 	cols := slicesOf(keyColumns(), []results.FileColumn{integer("attempt", "", "from 0; the last one counts"), integer("turn", "", "from 0"),
 		prose("started", "wall time, RFC 3339: for people"), truth("failed", "the attempt is a failure"), text("failure", "its kind"), prose("failure_message", "what went wrong"),
 		text("flags", "of the attempt"), text("cache_state", "of the attempt"),
@@ -107,9 +107,9 @@ func attemptRow(row []any, a results.Attempt, u results.Turn) []any {
 	return append(row, some(u.Answer), some(u.Reasoning), some(string(u.Finish)), some(string(u.Sent)))
 }
 
-// Samples is one row for each look at each device; at_s is on the clock of the call
+// samples is one row for each look at each device; at_s is on the clock of the call
 // of run, as the times of its requests are.
-func Samples(ctx context.Context, st *store.Store) (Table, error) {
+func samples(ctx context.Context, st *store.Store) (Table, error) {
 	cols := []results.FileColumn{integer("session", "", "call of run, from 1"), integer("device", "", "its number in the session, from 0"), text("source", "what was asked"),
 		text("name", "of the device"), text("kind", "gpu, cpu or host"), truth("synthetic", "the device is a phantom"),
 		number("at_s", "s", "on the session's clock, the middle of the look"), number("took_s", "s", "that the look took")}

@@ -13,7 +13,7 @@ import (
 // came. Rows of requests had the time of the whole there, where trials have nothing.
 func TestABufferedStreamHasNoTTFT(t *testing.T) {
 	at := func(name string) int {
-		i := slices.IndexFunc(Attempts(t.Context(), nil).Columns, func(c results.FileColumn) bool { return c.Name == name })
+		i := slices.IndexFunc(attempts(t.Context(), nil).Columns, func(c results.FileColumn) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("no column %s", name)
 		}

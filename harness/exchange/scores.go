@@ -24,8 +24,8 @@ import (
 	"assay/results/store"
 )
 
-// ScoredCase is a judge's case of a stored answer. Several answers may have the same.
-type ScoredCase struct {
+// scoredCase is a judge's case of a stored answer. Several answers may have the same.
+type scoredCase struct {
 	Digest results.Digest
 	Rubric string
 	Key    results.Key
@@ -34,8 +34,8 @@ type ScoredCase struct {
 
 // Cases are the cases of every stored answer under every rubric, whether or not a judge
 // is asked. studies are those of the plan, by name.
-func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *store.Store) iter.Seq2[ScoredCase, error] {
-	return func(yield func(ScoredCase, error) bool) {
+func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *store.Store) iter.Seq2[scoredCase, error] {
+	return func(yield func(scoredCase, error) bool) {
 		for _, sel := range p.Studies {
 			items := map[string]*dataset.Item{}
 			for _, it := range sel.Items {
@@ -43,7 +43,7 @@ func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, s
 			}
 			for out, err := range st.Outputs(ctx, sel.Study) {
 				if err != nil {
-					yield(ScoredCase{}, err)
+					yield(scoredCase{}, err)
 					return
 				}
 				it := items[out.Key.Item]
@@ -52,7 +52,7 @@ func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, s
 				}
 				for _, c := range studies[sel.Study].Cases(*it, out.Key, out.Output) {
 					s, err := c.Stored()
-					if !yield(ScoredCase{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
+					if !yield(scoredCase{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
 						return
 					}
 				}

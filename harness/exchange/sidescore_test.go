@@ -90,28 +90,28 @@ func digest(c string) results.Digest { return results.Digest("sha256:" + strings
 func TestJoin(t *testing.T) {
 	known := []results.Digest{digest("a"), digest("b")}
 	one := 1.
-	rows := []ScoreRow{{2, "0", &one}, {3, "1", nil}}
+	rows := []scoreRow{{2, "0", &one}, {3, "1", nil}}
 	ids := "study_id,case,item\n0," + string(digest("b")) + ",x\n1," + string(digest("a")) + ",y\n"
 	got, problems := JoinScores("f", rows, "ids", []byte(ids), known)
-	if want := []JoinedScores{{digest("b"), &one}, {digest("a"), nil}}; !reflect.DeepEqual(got, want) || len(problems) > 0 {
+	if want := []joinedScores{{digest("b"), &one}, {digest("a"), nil}}; !reflect.DeepEqual(got, want) || len(problems) > 0 {
 		t.Errorf("%v, %s", got, problemsOf(problems))
 	}
-	if _, problems := JoinScores("f", []ScoreRow{{2, "7", &one}}, "ids", []byte(ids+"2,"+string(digest("c"))+",z\n0,"+string(digest("a"))+",z\n"), known); len(problems) != 3 {
+	if _, problems := JoinScores("f", []scoreRow{{2, "7", &one}}, "ids", []byte(ids+"2,"+string(digest("c"))+",z\n0,"+string(digest("a"))+",z\n"), known); len(problems) != 3 {
 		t.Errorf("an id that is not there, a case of none, an id twice: %s", problemsOf(problems))
 	}
-	got, problems = JoinScores("f", []ScoreRow{{1, string(digest("a")), &one}, {2, strings.Repeat("b", 12), &one}}, "", nil, known)
+	got, problems = JoinScores("f", []scoreRow{{1, string(digest("a")), &one}, {2, strings.Repeat("b", 12), &one}}, "", nil, known)
 	if len(got) != 2 || got[0].Case != digest("a") || got[1].Case != digest("b") || len(problems) > 0 {
 		t.Errorf("by cases: %v, %s", got, problemsOf(problems))
 	}
 	for _, id := range []string{"aaaa", strings.Repeat("a", 12) + "b", strings.Repeat("c", 12)} {
-		if got, problems := JoinScores("f", []ScoreRow{{1, id, &one}}, "", nil, known); len(got) != 0 || len(problems) != 1 {
+		if got, problems := JoinScores("f", []scoreRow{{1, id, &one}}, "", nil, known); len(got) != 0 || len(problems) != 1 {
 			t.Errorf("%q joins %v", id, got)
 		}
 	}
 }
 
-func of(list ...ScoredCase) iter.Seq2[ScoredCase, error] {
-	return func(yield func(ScoredCase, error) bool) {
+func of(list ...scoredCase) iter.Seq2[scoredCase, error] {
+	return func(yield func(scoredCase, error) bool) {
 		for _, c := range list {
 			if !yield(c, nil) {
 				return
@@ -120,8 +120,8 @@ func of(list ...ScoredCase) iter.Seq2[ScoredCase, error] {
 	}
 }
 
-func answerOf(d, model, item, rubric, fields string) ScoredCase {
-	return ScoredCase{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
+func answerOf(d, model, item, rubric, fields string) scoredCase {
+	return scoredCase{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
 }
 
 // TestReportsAreWrittenInPairs: each case once, of the same length and order, with ids
@@ -134,12 +134,12 @@ func TestReportsAreWrittenInPairs(t *testing.T) {
 		answerOf("b", "m", "2", "accuracy", `{"answer":"B"}`),
 		answerOf("c", "m", "3", "report", `{"report":" ","reference":"clear"}`),
 		answerOf("d", "m", "4", "report", `{"report":"clear","reference":"clear lungs"}`)), dir)
-	if err != nil || w != (Written{Reports: 2, Empty: 1}) {
+	if err != nil || w != (written{Reports: 2, Empty: 1}) {
 		t.Fatal(w, err)
 	}
 	want := map[string]string{
-		Predictions: `[[study_id report] [0 A shadow, "round"] [1 clear]]`, References: "[[study_id report] [0 a nodule] [1 clear lungs]]",
-		IDs: fmt.Sprintf("[[study_id case item] [0 %s 1] [1 %s 4]]", digest("a"), digest("d"))}
+		predictions: `[[study_id report] [0 A shadow, "round"] [1 clear]]`, references: "[[study_id report] [0 a nodule] [1 clear lungs]]",
+		iDs: fmt.Sprintf("[[study_id case item] [0 %s 1] [1 %s 4]]", digest("a"), digest("d"))}
 	for name, rows := range want {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {
@@ -163,18 +163,18 @@ func TestStoreAndSection(t *testing.T) {
 	defer st.Close()
 	num := func(x float64) *float64 { return &x }
 	m := Metric{Name: "green", Tool: "GREEN", Version: "1", Higher: true, File: "g.csv", Digest: digest("f")}
-	put := func(m Metric, list ...JoinedScores) {
+	put := func(m Metric, list ...joinedScores) {
 		t.Helper()
 		if err := st.Put(t.Context(), m, list); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(m, JoinedScores{digest("a"), num(9)})
+	put(m, joinedScores{digest("a"), num(9)})
 	m.Digest = digest("e")
-	put(m, JoinedScores{digest("a"), num(.5)}, JoinedScores{digest("b"), num(0)}, JoinedScores{digest("c"), nil}, JoinedScores{digest("9"), num(1)})
+	put(m, joinedScores{digest("a"), num(.5)}, joinedScores{digest("b"), num(0)}, joinedScores{digest("c"), nil}, joinedScores{digest("9"), num(1)})
 	other := m
 	other.Version, other.Higher = "2", false
-	put(other, JoinedScores{digest("a"), num(.1)})
+	put(other, joinedScores{digest("a"), num(.1)})
 	all, err := st.All(t.Context())
 	if err != nil || len(all) != 2 || all[0].Metric != m || all[1].Metric != other || len(all[0].Of) != 4 || *all[0].Of[digest("a")] != .5 || all[0].Of[digest("c")] != nil {
 		t.Fatalf("%+v, %v", all, err)
@@ -203,7 +203,7 @@ func TestStoreAndSection(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	bert := Scores{Metric{Name: "bert"}, map[results.Digest]*float64{digest("a"): num(.25), digest("c"): num(1)}}
+	bert := scores{Metric{Name: "bert"}, map[results.Digest]*float64{digest("a"): num(.25), digest("c"): num(1)}}
 	if n, err := WriteVerdicts(&b, append(all, bert), []string{"green", "bert"}); err != nil || n != 1 || strings.TrimSpace(b.String()) != fmt.Sprintf(`{"case":"%s","verdict":{"bert":0.25,"green":0.5}}`, digest("a")) {
 		t.Errorf("%d, %v: %s", n, err, b.String())
 	}
@@ -217,8 +217,8 @@ func TestStoreAndSection(t *testing.T) {
 
 // TestSectionDrawsImages: 20 items about 4 images, all of an image alike.
 func TestSectionDrawsImages(t *testing.T) {
-	s := Scores{Metric{Name: "bert"}, map[results.Digest]*float64{}}
-	var list []ScoredCase
+	s := scores{Metric{Name: "bert"}, map[results.Digest]*float64{}}
+	var list []scoredCase
 	clusters := map[string]map[string]string{"s": {}}
 	for i := range 20 {
 		c := answerOf("a", "m", fmt.Sprint(i), "report", "")
@@ -228,7 +228,7 @@ func TestSectionDrawsImages(t *testing.T) {
 		list = append(list, c)
 	}
 	mean := func(by map[string]map[string]string) *results.Estimate {
-		sec, err := Section(of(list...), []Scores{s}, by, 1, 2000)
+		sec, err := Section(of(list...), []scores{s}, by, 1, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}

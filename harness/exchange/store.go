@@ -20,8 +20,8 @@ type Metric struct {
 	Digest  results.Digest // of its bytes
 }
 
-// Scores are numbers of a metric by case; nil: the tool gave none.
-type Scores struct {
+// scores are numbers of a metric by case; nil: the tool gave none.
+type scores struct {
 	Metric
 	Of map[results.Digest]*float64
 }
@@ -66,7 +66,7 @@ func (s *Store) Close() error { return s.file.Close() }
 
 // Put stores numbers of a metric, all of them or none, in place of those that the same
 // tool and version gave before.
-func (s *Store) Put(ctx context.Context, m Metric, list []JoinedScores) error {
+func (s *Store) Put(ctx context.Context, m Metric, list []joinedScores) error {
 	return s.file.Put(ctx, "storing scores", true, func(t *store.Tx) error {
 		var id int64
 		if err := t.Exec("DELETE FROM score WHERE metric IN (SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?)", m.Name, m.Tool, m.Version); err != nil {
@@ -93,14 +93,14 @@ func (s *Store) Put(ctx context.Context, m Metric, list []JoinedScores) error {
 }
 
 // All are the numbers of every metric, by name, tool and version.
-func (s *Store) All(ctx context.Context) ([]Scores, error) {
+func (s *Store) All(ctx context.Context) ([]scores, error) {
 	type row struct {
 		m      Metric
 		digest string
 		judged *string
 		value  *float64
 	}
-	var out []Scores
+	var out []scores
 	for r, err := range store.Query(ctx, s.file, "reading scores", "SELECT m.name, m.tool, m.version, m.higher, m.file, m.digest, s.judged, s.value FROM metric m LEFT JOIN score s ON s.metric = m.id ORDER BY m.name, m.tool, m.version, s.judged", nil,
 		func(scan func(...any) error) (row, error) {
 			var r row
@@ -111,7 +111,7 @@ func (s *Store) All(ctx context.Context) ([]Scores, error) {
 		}
 		r.m.Digest = results.Digest(r.digest)
 		if n := len(out); n == 0 || out[n-1].Metric != r.m {
-			out = append(out, Scores{r.m, map[results.Digest]*float64{}})
+			out = append(out, scores{r.m, map[results.Digest]*float64{}})
 		}
 		if r.judged != nil {
 			out[len(out)-1].Of[results.Digest(*r.judged)] = r.value

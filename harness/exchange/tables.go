@@ -20,7 +20,7 @@ type answer struct{ study, model, arm, condition string }
 // Section is the means of all metrics, by model, arm and condition, with 95 % bootstrap
 // intervals over clusters of items, by study and item (score.Clusters). An item counts once,
 // with the mean of its answers.
-func Section(cases iter.Seq2[ScoredCase, error], all []Scores, clusters map[string]map[string]string, seed uint64, draws int) (results.Section, error) {
+func Section(cases iter.Seq2[scoredCase, error], all []scores, clusters map[string]map[string]string, seed uint64, draws int) (results.Section, error) {
 	type values struct {
 		of    map[string][]float64 // by item
 		none  int                  // the tool gave no number
@@ -31,7 +31,7 @@ func Section(cases iter.Seq2[ScoredCase, error], all []Scores, clusters map[stri
 	for i := range all {
 		found[i], rubrics[i] = map[answer]*values{}, map[string]bool{}
 	}
-	var list []ScoredCase
+	var list []scoredCase
 	for c, err := range cases {
 		if err != nil {
 			return results.Section{}, err
@@ -132,10 +132,10 @@ func countSide(m map[results.Digest]bool) int {
 
 // WriteVerdicts writes JSON lines for a judge of kind file: of each case that every one of
 // some metrics has a number of, a verdict with these under their names. It says how many.
-func WriteVerdicts(w io.Writer, all []Scores, names []string) (int, error) {
-	var of []Scores
+func WriteVerdicts(w io.Writer, all []scores, names []string) (int, error) {
+	var of []scores
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(s Scores) bool { return s.Name == name })
+		i := slices.IndexFunc(all, func(s scores) bool { return s.Name == name })
 		if i < 0 {
 			return 0, fmt.Errorf("no scores of a metric %q are stored", name)
 		}

@@ -12,9 +12,9 @@ import (
 	"assay/timing"
 )
 
-// Trials is one row for each trial of the studies: what is stored of it but the
+// trials is one row for each trial of the studies: what is stored of it but the
 // traces, and every score. A score by a judge stands in a column SCORE__JUDGE.
-func Trials(ctx context.Context, st *store.Store, studies []score.Asked, b Beside) (Table, error) {
+func trials(ctx context.Context, st *store.Store, studies []score.Asked, b Beside) (Table, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return Table{}, err

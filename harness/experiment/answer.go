@@ -19,7 +19,7 @@ import (
 
 // Connect is a model's server with its adapter.
 func Connect(cfg *config.Config, model string, srv *servers.Servers) (run.Endpoint, error) {
-	end, c := Endpoint(cfg, model)
+	end, c := endpoint(cfg, model)
 	var err error
 	end.Backend, err = srv.Backend(c.Name)
 	return end, err

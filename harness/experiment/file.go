@@ -31,7 +31,7 @@ func MeasureFile(ctx context.Context, st *store.Store, path string, notes io.Wri
 // it again. Where it cannot be written, or another process writes to it, the report
 // makes scores on its way.
 func ScoreFile(ctx context.Context, st *store.Store, path string, notes io.Writer) (*store.Store, error) {
-	if fresh, err := Scored(ctx, st); err != nil || fresh {
+	if fresh, err := scored(ctx, st); err != nil || fresh {
 		return st, nil // reading the rest will say what is wrong
 	}
 	st.Close() // while it is open, the log beside the store would stay

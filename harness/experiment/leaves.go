@@ -9,8 +9,8 @@ import (
 	"assay/harness/dataset"
 )
 
-// Recipient is a server that is sent something, and what.
-type Recipient struct {
+// recipient is a server that is sent something, and what.
+type recipient struct {
 	Backend  string   `json:"backend"`
 	Address  string   `json:"address"`  // as in bench.yaml; "": a phantom of this process
 	Loopback bool     `json:"loopback"` // it does not leave this machine
@@ -21,10 +21,10 @@ type Recipient struct {
 
 // Leaves says what a run sends where. Identifiers of patients that a data set has
 // in columns of their own are in no item, and so in no request.
-func (b *Bench) Leaves() []Recipient {
-	var out []Recipient
+func (b *Bench) Leaves() []recipient {
+	var out []recipient
 	for _, be := range b.Config.Served().Backends {
-		r := Recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}
+		r := recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}
 		for _, m := range b.Config.Models {
 			if m.Backend == be.Name {
 				r.Models = append(r.Models, m.Name)

@@ -24,8 +24,8 @@ type Preview struct {
 	Stored  int            `json:"stored"` // trials that a run would skip
 	Trials  int            `json:"trials"` // in all
 	LeftOut []plan.LeftOut `json:"left_out"`
-	Sends   []Recipient    `json:"sends"`
-	Read    []Reading      `json:"read,omitempty"` // of tables of questions
+	Sends   []recipient    `json:"sends"`
+	Read    []reading      `json:"read,omitempty"` // of tables of questions
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
 	Why     string   `json:"estimate_note"`
@@ -33,19 +33,19 @@ type Preview struct {
 	Projection *study.Projection `json:"projection,omitempty"`
 }
 
-// Reading is how a table of questions is read: what nobody said of its columns, in words, and
+// reading is how a table of questions is read: what nobody said of its columns, in words, and
 // those that nothing is read of.
-type Reading struct {
+type reading struct {
 	Dataset string   `json:"dataset"`
 	Guesses []string `json:"guesses,omitempty"`
 	Unused  []string `json:"unused,omitempty"`
 }
 
 // Readings are how the tables of questions are read.
-func (b *Bench) Readings() (out []Reading) {
+func (b *Bench) Readings() (out []reading) {
 	for _, d := range b.Config.Datasets {
 		if set := b.Sets[d.Name]; set != nil && len(set.Guesses)+len(set.Unused) > 0 {
-			out = append(out, Reading{d.Name, set.Guesses, set.Unused})
+			out = append(out, reading{d.Name, set.Guesses, set.Unused})
 		}
 	}
 	return out

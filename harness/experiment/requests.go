@@ -12,9 +12,9 @@ import (
 	"assay/results/store"
 )
 
-// Endpoint is the server of a model and what bench.yaml says of it, but for its
+// endpoint is the server of a model and what bench.yaml says of it, but for its
 // adapter; bench.yaml was checked, so it is there.
-func Endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
+func endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
@@ -53,7 +53,7 @@ func Said(ctx context.Context, st *store.Store) func(results.Key) (string, error
 
 // RequestsAfter are those of a trial whose prompt may hold the answers that said knows.
 func (b *Bench) RequestsAfter(ctx context.Context, t plan.Trial, said func(results.Key) (string, error)) ([]*backends.Request, results.Digest, error) {
-	end, _ := Endpoint(b.Config, t.Key.Model)
+	end, _ := endpoint(b.Config, t.Key.Model)
 	var set run.Settings
 	for _, sc := range b.Config.Studies {
 		if sc.Name == t.Key.Study {

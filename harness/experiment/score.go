@@ -59,8 +59,8 @@ func Score(ctx context.Context, st *store.Store, notes io.Writer) error {
 	return <-counted
 }
 
-// Scored says whether the stored scores of a store are what Score would store.
-func Scored(ctx context.Context, st *store.Store) (bool, error) {
+// scored says whether the stored scores of a store are what Score would store.
+func scored(ctx context.Context, st *store.Store) (bool, error) {
 	all, err := Asked(ctx, st)
 	for _, a := range all {
 		if ok, err := score.Fresh(ctx, st, a.Rules, a.Judges); err != nil || !ok {

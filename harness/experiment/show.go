@@ -27,14 +27,14 @@ type Shown struct {
 	Key      results.Key        `json:"key"`
 	Server   string             `json:"server"`
 	Made     []string           `json:"made,omitempty"` // how pictures of the item were made of DICOM files
-	Turns    []ShownTurn        `json:"turns"`
+	Turns    []shownTurn        `json:"turns"`
 	Stored   *results.Trial     `json:"stored,omitempty"`
 	Verdicts []results.Judgment `json:"judgments,omitempty"`
 	Former   []results.Judgment `json:"former_judgments,omitempty"` // of judges as they were before, or judged again
 }
 
-// ShownTurn is one of its turns.
-type ShownTurn struct {
+// shownTurn is one of its turns.
+type shownTurn struct {
 	Prompt string   `json:"prompt"`
 	Images []string `json:"images,omitempty"` // type and size, or the file written
 	// Nonce of the first attempt: the request holds it, the prompt and the images
@@ -74,7 +74,7 @@ func (b *Bench) Show(ctx context.Context, t plan.Trial, adapter backends.Backend
 // Turns are the requests of a stored trial as they were sent, but for nonces, and the
 // digest of its inputs; said gives the stored answers that entered its prompts. adapter
 // dials with HangUp.
-func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backend, said func(results.Key) (string, error)) ([]ShownTurn, results.Digest, error) {
+func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backend, said func(results.Key) (string, error)) ([]shownTurn, results.Digest, error) {
 	reqs, inputs, err := b.RequestsAfter(ctx, t, said)
 	if err != nil {
 		return nil, "", err
@@ -88,11 +88,11 @@ func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backen
 }
 
 // Request is what a turn sends, and its body as it goes over the wire.
-func (t *ShownTurn) Request() (*backends.Request, []byte) { return t.request, t.bytes }
+func (t *shownTurn) Request() (*backends.Request, []byte) { return t.request, t.bytes }
 
 // server is that of a model; a phantom's is where somebody would start it.
 func (b *Bench) server(model string) config.Backend {
-	_, be := Endpoint(b.Config, model)
+	_, be := endpoint(b.Config, model)
 	be.URL = strings.TrimRight(be.URL, "/")
 	if be.Server().Phantom {
 		be.URL = "http://127.0.0.1:PORT" // of assay phantom serve
@@ -101,10 +101,10 @@ func (b *Bench) server(model string) config.Backend {
 }
 
 // turnsOf are the turns of a trial as they are shown, with their bodies.
-func turnsOf(ctx context.Context, adapter backends.Backend, reqs []*backends.Request) ([]ShownTurn, error) {
-	var turns []ShownTurn
+func turnsOf(ctx context.Context, adapter backends.Backend, reqs []*backends.Request) ([]shownTurn, error) {
+	var turns []shownTurn
 	for _, req := range reqs {
-		turn := ShownTurn{request: req, Nonce: req.Cold, Prompt: said(req, len(turns))}
+		turn := shownTurn{request: req, Nonce: req.Cold, Prompt: said(req, len(turns))}
 		for _, m := range req.Messages {
 			for _, img := range m.Images {
 				turn.Images = append(turn.Images, fmt.Sprintf("%s, %d bytes", img.MIME, len(img.Bytes)))
@@ -133,7 +133,7 @@ func said(req *backends.Request, turn int) string {
 }
 
 // write puts pictures and body into dir, or describes them when dir is empty.
-func (t *ShownTurn) write(dir string, turn int, url string, be config.Backend) error {
+func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) error {
 	t.Body = fmt.Sprintf("request-%d.json", turn+1)
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

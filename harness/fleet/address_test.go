@@ -89,7 +89,7 @@ func TestNoPasswordIsTold(t *testing.T) {
 func TestClockOf(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	got := clockOf(at, at.Add(40*time.Millisecond), at.Add(5*time.Second+20*time.Millisecond))
-	if got != (Clock{Offset: 5 * time.Second, Error: 20 * time.Millisecond}) {
+	if got != (clock{Offset: 5 * time.Second, Error: 20 * time.Millisecond}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -121,7 +121,7 @@ func TestUnreachable(t *testing.T) {
 func TestQueuesHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, model := range []string{"", "gemma3:4b", "Qwen/Qwen2.5-VL", strings.Repeat("long", 40), "ä"} {
-		for _, kind := range []Kind{Answer, Judge} {
+		for _, kind := range []kind{Answer, Judge} {
 			for _, experiment := range []int64{1, 12} {
 				q := Queue(experiment, kind, model)
 				if seen[q] || len(q) > 64 || strings.Trim(q, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {

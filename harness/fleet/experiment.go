@@ -60,7 +60,7 @@ func (f *Fleet) Submit(ctx context.Context, e Experiment, base []byte, parts []P
 }
 
 // slice inserts a slice with its job.
-func (f *Fleet) slice(ctx context.Context, tx pgx.Tx, experiment int64, kind Kind, p Part) error {
+func (f *Fleet) slice(ctx context.Context, tx pgx.Tx, experiment int64, kind kind, p Part) error {
 	queue := Queue(experiment, kind, p.Model)
 	if kind == Judge {
 		queue = Queue(experiment, kind, "") // whoever judges can judge them all
@@ -146,9 +146,9 @@ func (f *Fleet) Base(ctx context.Context, experiment int64) ([]byte, error) {
 
 // Count is how far the slices of a model are.
 type Count struct {
-	Kind   Kind   `json:"kind"`
+	Kind   kind   `json:"kind"`
 	Model  string `json:"model"`
-	State  State  `json:"state"`
+	State  state  `json:"state"`
 	Slices int    `json:"slices"`
 	Trials int    `json:"trials"`
 	// Answered and Failed trials, of slices that run as their hosts said last.
@@ -174,8 +174,8 @@ func (f *Fleet) Progress(ctx context.Context, experiment int64) ([]Count, error)
 	return all, f.fail("reading slices", err)
 }
 
-// Wanted are slices that are open, of one model.
-type Wanted struct {
+// wanted are slices that are open, of one model.
+type wanted struct {
 	Model   string
 	Tags    []string
 	Timed   bool
@@ -185,14 +185,14 @@ type Wanted struct {
 
 // Wanted are the models of an experiment with open slices, those first that fewest
 // hosts work on. Of judging there is one, without a name.
-func (f *Fleet) Wanted(ctx context.Context, experiment int64, kind Kind) ([]Wanted, error) {
+func (f *Fleet) Wanted(ctx context.Context, experiment int64, kind kind) ([]wanted, error) {
 	rows, err := f.pool.Query(ctx, `SELECT CASE WHEN kind = 'judge' THEN '' ELSE model END AS m, tags, bool_or(timed), count(*) FILTER (WHERE state = 'open'), count(*) FILTER (WHERE state = 'running')
 		FROM assay.slice WHERE experiment = $1 AND kind = $2 AND state IN ('open', 'running') GROUP BY m, tags HAVING count(*) FILTER (WHERE state = 'open') > 0
 		ORDER BY count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'open') DESC, m`, experiment, kind)
 	if err != nil {
 		return nil, f.fail("looking for work", err)
 	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (w Wanted, err error) {
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (w wanted, err error) {
 		return w, r.Scan(&w.Model, &w.Tags, &w.Timed, &w.Open, &w.Running)
 	})
 	return all, f.fail("looking for work", err)

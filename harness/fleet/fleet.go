@@ -41,8 +41,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// Schema holds all tables, River's too.
-const Schema = "assay"
+// schema holds all tables, River's too.
+const schema = "assay"
 
 // Fleet is a database. It may be used from several goroutines.
 type Fleet struct {
@@ -66,7 +66,7 @@ func Open(ctx context.Context, address string, env func(string) string) (*Fleet,
 		f.pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", mask(err, f.password))
 	}
-	if f.queue, err = river.NewClient(riverpgxv5.New(f.pool), &river.Config{Schema: Schema, Logger: silent()}); err != nil {
+	if f.queue, err = river.NewClient(riverpgxv5.New(f.pool), &river.Config{Schema: schema, Logger: silent()}); err != nil {
 		f.pool.Close()
 		return nil, err
 	}
@@ -133,8 +133,8 @@ var ErrNewer = errors.New("its tables were made by a newer assay: update this on
 // ErrNoTables is a database in which nothing was submitted.
 var ErrNoTables = errors.New("it has no tables of assay: assay submit makes them")
 
-// ErrOlder is a database that is to be brought up to date.
-var ErrOlder = errors.New("its tables were made by an older assay: assay submit of this one brings them up to date")
+// errOlder is a database that is to be brought up to date.
+var errOlder = errors.New("its tables were made by an older assay: assay submit of this one brings them up to date")
 
 // Migrate makes the tables, or brings them up to date: ours and River's, one process at
 // a time. ErrNewer: a newer assay has.
@@ -163,7 +163,7 @@ func (f *Fleet) Migrate(ctx context.Context) error {
 	if have > len(all) {
 		return f.fail("the database", ErrNewer)
 	}
-	migrator, err := rivermigrate.New(riverpgxv5.New(f.pool), &rivermigrate.Config{Schema: Schema, Logger: silent()})
+	migrator, err := rivermigrate.New(riverpgxv5.New(f.pool), &rivermigrate.Config{Schema: schema, Logger: silent()})
 	if err != nil {
 		return f.fail("making River's tables", err)
 	}
@@ -186,7 +186,7 @@ func (f *Fleet) Migrate(ctx context.Context) error {
 }
 
 // Check says whether the tables are those that this assay knows: nil, ErrNewer,
-// ErrOlder, ErrNoTables, or what else is wrong.
+// errOlder, ErrNoTables, or what else is wrong.
 func (f *Fleet) Check(ctx context.Context) error {
 	all, err := migrations()
 	if err != nil {
@@ -207,38 +207,38 @@ func (f *Fleet) Check(ctx context.Context) error {
 	case have == 0:
 		return f.fail("the database", ErrNoTables)
 	case have < len(all):
-		return f.fail("the database", ErrOlder)
+		return f.fail("the database", errOlder)
 	case have > len(all):
 		return f.fail("the database", ErrNewer)
 	}
 	return nil
 }
 
-// Clock is what the database's clock says against this machine's.
-type Clock struct {
+// clock is what the database's clock says against this machine's.
+type clock struct {
 	Offset time.Duration // the database's less ours
 	Error  time.Duration // half of the round trip: the most that Offset can be wrong by
 }
 
 // clock measures it once.
-func (f *Fleet) clock(ctx context.Context) (Clock, error) {
+func (f *Fleet) clock(ctx context.Context) (clock, error) {
 	conn, err := f.pool.Acquire(ctx)
 	if err != nil {
-		return Clock{}, f.fail("asking the database's clock", err)
+		return clock{}, f.fail("asking the database's clock", err)
 	}
 	defer conn.Release()
 	var at time.Time
 	began := time.Now()
 	if err := conn.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&at); err != nil {
-		return Clock{}, f.fail("asking the database's clock", err)
+		return clock{}, f.fail("asking the database's clock", err)
 	}
 	return clockOf(began, time.Now(), at), nil
 }
 
 // clockOf is what an answer at of another clock says, asked and got between two times.
-func clockOf(asked, got, at time.Time) Clock {
+func clockOf(asked, got, at time.Time) clock {
 	half := got.Sub(asked) / 2
-	return Clock{Offset: at.Sub(asked.Add(half)), Error: half}
+	return clock{Offset: at.Sub(asked.Add(half)), Error: half}
 }
 
 // final is an error that asking again does not mend.

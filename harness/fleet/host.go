@@ -87,7 +87,7 @@ type At struct {
 
 // Beat says that a host lives, and how far it is; at is nil while it has no slice.
 // ErrLost: it has the slice no longer.
-func (f *Fleet) Beat(ctx context.Context, host string, at *At) (Clock, error) {
+func (f *Fleet) Beat(ctx context.Context, host string, at *At) (clock, error) {
 	c, err := f.clock(ctx)
 	if err != nil {
 		return c, err

@@ -12,22 +12,22 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// Kind is what is done with a slice.
-type Kind string
+// kind is what is done with a slice.
+type kind string
 
 const (
-	Answer Kind = "answer" // the model is asked
-	Judge  Kind = "judge"  // its answers are judged
+	Answer kind = "answer" // the model is asked
+	Judge  kind = "judge"  // its answers are judged
 )
 
-// State is how far a slice is.
-type State string
+// state is how far a slice is.
+type state string
 
 const (
-	StateOpen    State = "open" // nobody has it
-	StateRunning State = "running"
-	StateDone    State = "done"   // it is stored
-	StateFailed  State = "failed" // it ended in errors mostTries times
+	stateOpen    state = "open" // nobody has it
+	StateRunning state = "running"
+	StateDone    state = "done"   // it is stored
+	stateFailed  state = "failed" // it ended in errors mostTries times
 )
 
 // mostTries is how often a slice may end in an error.
@@ -37,7 +37,7 @@ const mostTries = 5
 type Slice struct {
 	ID         int64    `json:"id"`
 	Experiment int64    `json:"-"`
-	Kind       Kind     `json:"kind"`
+	Kind       kind     `json:"kind"`
 	Model      string   `json:"model"`
 	Part       int      `json:"part"` // from 1
 	Parts      int      `json:"parts"`
@@ -68,7 +68,7 @@ type Work struct {
 func (Work) Kind() string { return "slice" }
 
 // Queue is the queue of River that slices of a kind and model are in.
-func Queue(experiment int64, kind Kind, model string) string {
+func Queue(experiment int64, kind kind, model string) string {
 	h := fnv.New64a()
 	h.Write([]byte(model))
 	return fmt.Sprintf("e%d-%s-%016x", experiment, kind, h.Sum64())
@@ -137,7 +137,7 @@ func (f *Fleet) enqueue(ctx context.Context, tx pgx.Tx, w Work, queue string) er
 // lock locks a slice's row. ErrLost: it is not in that epoch, or not the host's.
 func lock(ctx context.Context, tx pgx.Tx, s Slice, host string) error {
 	var epoch int
-	var state State
+	var state state
 	var has *string
 	if err := tx.QueryRow(ctx, "SELECT epoch, state, host FROM assay.slice WHERE id = $1 FOR UPDATE", s.ID).Scan(&epoch, &state, &has); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (f *Fleet) Serve(ctx context.Context, queue string, do func(context.Context
 		return err
 	}
 	client, err := river.NewClient(riverpgxv5.New(f.pool), &river.Config{
-		Schema: Schema, Logger: silent(), Workers: workers, Queues: map[string]river.QueueConfig{queue: {MaxWorkers: 1}},
+		Schema: schema, Logger: silent(), Workers: workers, Queues: map[string]river.QueueConfig{queue: {MaxWorkers: 1}},
 		// Slices know what River's leader would find out, and better.
 		JobTimeout: -1, LeaderElectionDisabled: true,
 		// A connection that listens, for each worker, would be half of all connections.

@@ -13,8 +13,8 @@ import (
 	"assay/results"
 )
 
-// Submitted is an experiment as it was submitted.
-type Submitted struct {
+// submitted is an experiment as it was submitted.
+type submitted struct {
 	Experiment string   `json:"experiment"`
 	There      bool     `json:"there"` // it was there already
 	Slices     int      `json:"slices"`
@@ -26,8 +26,8 @@ type Submitted struct {
 // Submit cuts an experiment into slices of about so many trials, and inserts it. needs
 // are the tags that hosts must have, by model. An experiment of that name that is there
 // has to be the same, else the error says every difference.
-func Submit(ctx context.Context, f *Fleet, b *experiment.Bench, man results.Manifest, size int, needs map[string][]string) (Submitted, error) {
-	sub := Submitted{Experiment: b.Config.Name}
+func Submit(ctx context.Context, f *Fleet, b *experiment.Bench, man results.Manifest, size int, needs map[string][]string) (submitted, error) {
+	sub := submitted{Experiment: b.Config.Name}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
 		return sub, err
@@ -58,7 +58,7 @@ func Submit(ctx context.Context, f *Fleet, b *experiment.Bench, man results.Mani
 	}
 	defer os.RemoveAll(dir)
 	base := filepath.Join(dir, "base.sqlite")
-	if err := BaseStore(ctx, b, man, base); err != nil {
+	if err := baseStore(ctx, b, man, base); err != nil {
 		return sub, err
 	}
 	packed, err := pack(ctx, base)

@@ -17,11 +17,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Turn is what a process holds until Close.
-type Turn struct{ files []*flock.Flock }
+// turn is what a process holds until Close.
+type turn struct{ files []*flock.Flock }
 
 // Close gives it back; a nil Turn holds nothing.
-func (t *Turn) Close() {
+func (t *turn) Close() {
 	if t == nil {
 		return
 	}
@@ -33,11 +33,11 @@ func (t *Turn) Close() {
 // lookEvery is how often one who waits looks.
 const lookEvery = 50 * time.Millisecond
 
-// Timed waits until the GPUs are free and nothing untimed runs on this machine. dir is
+// timed waits until the GPUs are free and nothing untimed runs on this machine. dir is
 // the machine's folder for locks; visible names the GPUs that are ours: "", all.
-func Timed(ctx context.Context, dir, visible string) (*Turn, error) {
+func timed(ctx context.Context, dir, visible string) (*turn, error) {
 	names, shared := gpus(visible)
-	t := &Turn{}
+	t := &turn{}
 	for _, n := range names {
 		if err := t.take(ctx, dir, n, n == "gpu-all" && shared); err != nil {
 			t.Close()
@@ -51,9 +51,9 @@ func Timed(ctx context.Context, dir, visible string) (*Turn, error) {
 	return t, nil
 }
 
-// Other waits until nothing timed runs on this machine.
-func Other(ctx context.Context, dir string) (*Turn, error) {
-	t := &Turn{}
+// other waits until nothing timed runs on this machine.
+func other(ctx context.Context, dir string) (*turn, error) {
+	t := &turn{}
 	if err := t.among(ctx, dir, "others", "timed", false); err != nil {
 		t.Close()
 		return nil, err
@@ -77,13 +77,13 @@ func gpus(visible string) (names []string, shared bool) {
 
 // among joins those of one kind while there are none of the other. Who goes first keeps
 // its place while it waits; the others step back.
-func (t *Turn) among(ctx context.Context, dir, ours, theirs string, first bool) error {
+func (t *turn) among(ctx context.Context, dir, ours, theirs string, first bool) error {
 	for {
 		if err := t.take(ctx, dir, ours, true); err != nil {
 			return err
 		}
 		for {
-			probe := &Turn{}
+			probe := &turn{}
 			free, err := probe.try(dir, theirs, false)
 			probe.Close()
 			if err != nil || free {
@@ -116,7 +116,7 @@ func pause(ctx context.Context) error {
 }
 
 // take waits for a lock.
-func (t *Turn) take(ctx context.Context, dir, name string, shared bool) error {
+func (t *turn) take(ctx context.Context, dir, name string, shared bool) error {
 	for {
 		if ok, err := t.try(dir, name, shared); ok || err != nil {
 			return err
@@ -128,7 +128,7 @@ func (t *Turn) take(ctx context.Context, dir, name string, shared bool) error {
 }
 
 // try takes a lock if nobody is in the way.
-func (t *Turn) try(dir, name string, shared bool) (bool, error) {
+func (t *turn) try(dir, name string, shared bool) (bool, error) {
 	path, flag := filepath.Join(dir, "assay-"+name+".lock"), os.O_RDONLY
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // O_CREATE is refused of one that another user made
 		flag |= os.O_CREATE
@@ -146,9 +146,9 @@ func (t *Turn) try(dir, name string, shared bool) (bool, error) {
 	return true, nil
 }
 
-// Folder has a folder to itself, as nobody else may work in it; false: another process has it.
-func Folder(dir string) (*Turn, bool, error) {
-	t := &Turn{}
+// folder has a folder to itself, as nobody else may work in it; false: another process has it.
+func folder(dir string) (*turn, bool, error) {
+	t := &turn{}
 	ok, err := t.try(dir, "worker", false)
 	return t, ok, err
 }

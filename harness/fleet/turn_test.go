@@ -15,13 +15,13 @@ func TestTurns(t *testing.T) {
 	busy := errors.New("busy")
 	cancel(busy)
 	dir := t.TempDir()
-	timed := func(visible string) func(context.Context) (*Turn, error) {
-		return func(ctx context.Context) (*Turn, error) { return Timed(ctx, dir, visible) }
+	timed := func(visible string) func(context.Context) (*turn, error) {
+		return func(ctx context.Context) (*turn, error) { return timed(ctx, dir, visible) }
 	}
-	other := func(ctx context.Context) (*Turn, error) { return Other(ctx, dir) }
+	other := func(ctx context.Context) (*turn, error) { return other(ctx, dir) }
 	for _, c := range []struct {
 		what      string
-		has, asks func(context.Context) (*Turn, error)
+		has, asks func(context.Context) (*turn, error)
 		waits     bool
 	}{
 		{"all GPUs twice", timed(""), timed(""), true},
@@ -51,10 +51,10 @@ func TestTurns(t *testing.T) {
 			again.Close()
 		}
 	}
-	if _, mine, err := Folder(dir); !mine || err != nil {
+	if _, mine, err := folder(dir); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
-	if _, mine, err := Folder(dir); mine || err != nil {
+	if _, mine, err := folder(dir); mine || err != nil {
 		t.Error("two workers in a folder", err)
 	}
 }

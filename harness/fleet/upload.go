@@ -66,7 +66,7 @@ func (f *Fleet) Store(ctx context.Context, job *Job, s Slice, host string, trial
 	lost := false
 	err := f.in(ctx, "uploading", func(tx pgx.Tx) error {
 		var epoch int
-		var state State
+		var state state
 		var has *string
 		if err := tx.QueryRow(ctx, "SELECT epoch, state, host FROM assay.slice WHERE id = $1 FOR UPDATE", s.ID).Scan(&epoch, &state, &has); err != nil {
 			return err

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// Source is where hosts and slices are looked up: a *Fleet.
-type Source interface {
+// source is where hosts and slices are looked up: a *Fleet.
+type source interface {
 	Hosts(ctx context.Context) ([]Host, error)
 	Progress(ctx context.Context, experiment int64) ([]Count, error)
 }
 
 const (
-	Working State = "working"
-	Waiting State = "waiting" // it lives, and has no slice
-	Silent  State = "silent"  // for longer than it said: its slice goes to others
-	Ended   State = "ended"
+	Working state = "working"
+	waiting state = "waiting" // it lives, and has no slice
+	Silent  state = "silent"  // for longer than it said: its slice goes to others
+	ended   state = "ended"
 )
 
-// WatchHost is one machine at a moment.
-type WatchHost struct {
+// watchHost is one machine at a moment.
+type watchHost struct {
 	Name   string        `json:"name"`
-	State  State         `json:"state"`
+	State  state         `json:"state"`
 	Judge  bool          `json:"judge,omitempty"` // it judges, and asks no models
 	Slice  string        `json:"slice,omitempty"`
 	Silent time.Duration `json:"silent_ns"`
@@ -39,7 +39,7 @@ type WatchHost struct {
 
 // Model is how far the slices of a model are.
 type Model struct {
-	Kind    Kind   `json:"kind"`
+	Kind    kind   `json:"kind"`
 	Name    string `json:"model"`
 	Slices  int    `json:"slices"`
 	Open    int    `json:"open"`
@@ -59,7 +59,7 @@ type Model struct {
 // Snapshot is an experiment at a moment.
 type Snapshot struct {
 	At     time.Time   `json:"at"`
-	Hosts  []WatchHost `json:"hosts"`
+	Hosts  []watchHost `json:"hosts"`
 	Models []Model     `json:"models"`
 	// Left is about how long it takes until everything that was submitted is done; nil: not known.
 	Left *time.Duration `json:"left_ns"`
@@ -73,16 +73,16 @@ func (s Snapshot) Over() bool {
 // Unjudged says whether all is answered, and what is left to be judged waits for a worker
 // that judges: none lives.
 func (s Snapshot) Unjudged() bool {
-	judge := slices.ContainsFunc(s.Hosts, func(h WatchHost) bool { return h.Judge && (h.State == Working || h.State == Waiting) })
+	judge := slices.ContainsFunc(s.Hosts, func(h watchHost) bool { return h.Judge && (h.State == Working || h.State == waiting) })
 	return !judge && !s.Over() && !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Running > 0 || m.Kind == Answer && m.Open > 0 })
 }
 
 // Foremost are at most that many hosts, those first that want a look: silent ones, then who
 // works, waits, and ended; more is how many others there are.
-func (s Snapshot) Foremost(most int) (list []WatchHost, more int) {
-	order := []State{Silent, Working, Waiting, Ended}
+func (s Snapshot) Foremost(most int) (list []watchHost, more int) {
+	order := []state{Silent, Working, waiting, ended}
 	list = slices.Clone(s.Hosts)
-	slices.SortStableFunc(list, func(a, b WatchHost) int {
+	slices.SortStableFunc(list, func(a, b watchHost) int {
 		return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State))
 	})
 	n := min(most, len(list))
@@ -99,7 +99,7 @@ func (s Snapshot) FailedSlices() (n int) {
 
 // Watch looks at an experiment again and again.
 type Watch struct {
-	From       Source
+	From       source
 	Experiment int64
 
 	seen []look // of the last window
@@ -111,7 +111,7 @@ type look struct {
 }
 
 type key struct {
-	kind  Kind
+	kind  kind
 	model string
 }
 
@@ -146,7 +146,7 @@ func (w *Watch) Look(ctx context.Context) (Snapshot, error) {
 		m.Slices, m.Trials, m.Stored, m.Failures = m.Slices+c.Slices, m.Trials+c.Trials, m.Stored+c.Answered+c.Failed, m.Failures+c.Failed
 		m.Again, m.Refused, m.Why = m.Again+c.Epochs, m.Refused+c.Refused, cmp.Or(m.Why, c.Why)
 		switch c.State {
-		case StateOpen:
+		case stateOpen:
 			m.Open += c.Slices
 		case StateRunning:
 			m.Running += c.Slices
@@ -154,7 +154,7 @@ func (w *Watch) Look(ctx context.Context) (Snapshot, error) {
 			m.Done += c.Slices
 			k := key{c.Kind, c.Model}
 			seconds[k], trials[k] = seconds[k]+c.Seconds, trials[k]+c.Answered+c.Failed
-		case StateFailed:
+		case stateFailed:
 			m.Failed += c.Slices
 		}
 	}
@@ -179,21 +179,21 @@ func (w *Watch) Look(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-func hostOf(h Host) WatchHost {
-	out := WatchHost{Name: h.Name, Judge: h.Judge, Slice: h.Slice, Silent: h.Silent, Bound: h.Error}
+func hostOf(h Host) watchHost {
+	out := watchHost{Name: h.Name, Judge: h.Judge, Slice: h.Slice, Silent: h.Silent, Bound: h.Error}
 	if h.Offset != nil {
 		ahead := -*h.Offset // theirs is the database's clock less the host's
 		out.Ahead = &ahead
 	}
 	switch {
 	case h.Ended:
-		out.State = Ended
+		out.State = ended
 	case h.Silent > h.Lease:
 		out.State = Silent
 	case h.Slice != "":
 		out.State = Working
 	default:
-		out.State = Waiting
+		out.State = waiting
 	}
 	return out
 }
@@ -215,7 +215,7 @@ func (w *Watch) rate(k key, now look) *float64 {
 // at once. Trials of slices that failed are not waited for.
 func left(models []Model) *time.Duration {
 	var longest time.Duration
-	for _, kind := range []Kind{Answer, Judge} {
+	for _, kind := range []kind{Answer, Judge} {
 		var rate float64
 		trials, known := 0, true
 		for _, m := range models {

@@ -28,7 +28,7 @@ func (s *script) Progress(_ context.Context, experiment int64) ([]Count, error) 
 	return c, s.err
 }
 
-func count(kind Kind, model string, state State, slices, trials, answered, failed int, seconds float64) Count {
+func count(kind kind, model string, state state, slices, trials, answered, failed int, seconds float64) Count {
 	return Count{Kind: kind, Model: model, State: state, Slices: slices, Trials: trials, Answered: answered, Failed: failed, Seconds: seconds}
 }
 
@@ -39,11 +39,11 @@ func rough(d time.Duration) string { return d.Round(time.Second).String() }
 func TestRatesAndTheTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &script{counts: [][]Count{
-			{count(Answer, "m", StateOpen, 10, 1000, 0, 0, 0)},
-			{count(Answer, "m", StateOpen, 8, 800, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 10, 0, 0)},
+			{count(Answer, "m", stateOpen, 10, 1000, 0, 0, 0)},
+			{count(Answer, "m", stateOpen, 8, 800, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 10, 0, 0)},
 			// One slice took 50 s for its 100 trials: two at a time are 4 a second.
-			{count(Answer, "m", StateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 100, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
-			{count(Answer, "m", StateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 120, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
+			{count(Answer, "m", stateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 100, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
+			{count(Answer, "m", stateOpen, 7, 700, 0, 0, 0), count(Answer, "m", StateRunning, 2, 200, 120, 0, 0), count(Answer, "m", StateDone, 1, 100, 90, 10, 50)},
 			{count(Answer, "m", StateDone, 10, 1000, 990, 10, 500)},
 		}}
 		w := &Watch{From: db, Experiment: 7}
@@ -133,12 +133,12 @@ func TestNobodyJudges(t *testing.T) {
 	answered := Model{Kind: Answer, Done: 2, Trials: 10, Stored: 10}
 	for _, c := range []struct {
 		name   string
-		hosts  []WatchHost
+		hosts  []watchHost
 		models []Model
 		want   bool
 	}{
-		{"nobody", []WatchHost{{State: Waiting}, {State: Ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, true},
-		{"one waits", []WatchHost{{State: Waiting, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, false},
+		{"nobody", []watchHost{{State: waiting}, {State: ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, true},
+		{"one waits", []watchHost{{State: waiting, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, false},
 		{"one slice is judged", nil, []Model{answered, {Kind: Judge, Open: 1, Running: 1}}, false},
 		{"answers are missing", nil, []Model{{Kind: Answer, Open: 1}, {Kind: Judge, Open: 1}}, false},
 		{"all is judged", nil, []Model{answered, {Kind: Judge, Done: 2}}, false},
@@ -152,7 +152,7 @@ func TestNobodyJudges(t *testing.T) {
 
 func TestStatesOfHosts(t *testing.T) {
 	offset, bound := .5, .001
-	db := &script{counts: [][]Count{{count(Answer, "m", StateFailed, 2, 10, 0, 3, 0)}}, hosts: []Host{
+	db := &script{counts: [][]Count{{count(Answer, "m", stateFailed, 2, 10, 0, 3, 0)}}, hosts: []Host{
 		{Name: "ended", Ended: true, Silent: time.Hour, Lease: time.Minute},
 		{Name: "waits", Silent: time.Minute, Lease: time.Minute},
 		{Name: "works", Slice: "m 1/2", Lease: time.Minute, Offset: &offset, Error: &bound},
@@ -163,7 +163,7 @@ func TestStatesOfHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, more := s.Foremost(3)
-	if more != 1 || len(list) != 3 || list[0].Name != "gone" || list[0].State != Silent || list[1].State != Working || list[2].State != Waiting {
+	if more != 1 || len(list) != 3 || list[0].Name != "gone" || list[0].State != Silent || list[1].State != Working || list[2].State != waiting {
 		t.Errorf("%+v and %d", list, more)
 	}
 	if a := list[1].Ahead; a == nil || *a != -.5 || list[0].Ahead != nil {

@@ -48,7 +48,7 @@ type Worker struct {
 
 	mu    sync.Mutex
 	at    *current
-	clock *Clock
+	clock *clock
 
 	avoid map[string]time.Time // models that failed here, until when others may try
 }
@@ -60,8 +60,8 @@ type current struct {
 	cancel context.CancelCauseFunc
 }
 
-// Summary is what a worker did.
-type Summary struct {
+// summary is what a worker did.
+type summary struct {
 	Slices int // stored
 	Trials int // in them
 	Failed int // slices of the experiment that ended in errors everywhere
@@ -82,11 +82,11 @@ const idle = 500 * time.Millisecond
 func (w *Worker) note(format string, args ...any) { fmt.Fprintf(w.Notes, format+"\n", args...) }
 
 // Run works until all slices are done, or ctx ends.
-func (w *Worker) Run(ctx context.Context) (sum Summary, err error) {
+func (w *Worker) Run(ctx context.Context) (sum summary, err error) {
 	if err := os.MkdirAll(w.Dir, 0o700); err != nil {
 		return sum, err
 	}
-	folder, mine, err := Folder(w.Dir)
+	folder, mine, err := folder(w.Dir)
 	if err != nil {
 		return sum, err
 	}
@@ -144,7 +144,7 @@ func (w *Worker) join(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	own := filepath.Join(dir, "here.sqlite")
-	if err := BaseStore(ctx, w.Bench, w.Manifest, own); err != nil {
+	if err := baseStore(ctx, w.Bench, w.Manifest, own); err != nil {
 		return err
 	}
 	return agrees(ctx, w.Fleet, w.Experiment.ID, own, dir)
@@ -165,8 +165,8 @@ func agrees(ctx context.Context, f *Fleet, experiment int64, own, dir string) er
 	return err
 }
 
-// BaseStore writes a store of an experiment without trials: what everybody's is to agree with.
-func BaseStore(ctx context.Context, b *experiment.Bench, man results.Manifest, path string) error {
+// baseStore writes a store of an experiment without trials: what everybody's is to agree with.
+func baseStore(ctx context.Context, b *experiment.Bench, man results.Manifest, path string) error {
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (w *Worker) here() results.Host {
 }
 
 // work serves models until nothing is left.
-func (w *Worker) work(ctx context.Context, sum *Summary) error {
+func (w *Worker) work(ctx context.Context, sum *summary) error {
 	kind := Answer
 	if w.Host.Judge {
 		kind = Judge
@@ -305,7 +305,7 @@ func workerPause(ctx context.Context, d time.Duration) {
 }
 
 // over says whether nothing is left of what this worker does, and how many slices failed.
-func (w *Worker) over(ctx context.Context, kind Kind) (bool, int, error) {
+func (w *Worker) over(ctx context.Context, kind kind) (bool, int, error) {
 	counts, err := w.Fleet.Progress(ctx, w.Experiment.ID)
 	if err != nil {
 		return false, 0, err
@@ -313,9 +313,9 @@ func (w *Worker) over(ctx context.Context, kind Kind) (bool, int, error) {
 	failed := 0
 	for _, c := range counts {
 		switch {
-		case c.State == StateFailed && c.Kind == kind:
+		case c.State == stateFailed && c.Kind == kind:
 			failed += c.Slices
-		case c.State == StateDone || c.State == StateFailed:
+		case c.State == StateDone || c.State == stateFailed:
 		case c.Kind == kind || c.Kind == Answer: // answers are judged when they are there
 			return false, 0, nil
 		}
@@ -324,7 +324,7 @@ func (w *Worker) over(ctx context.Context, kind Kind) (bool, int, error) {
 }
 
 // choose is what to serve next; why says what could not be.
-func (w *Worker) choose(ctx context.Context, kind Kind) (*Wanted, string, error) {
+func (w *Worker) choose(ctx context.Context, kind kind) (*wanted, string, error) {
 	all, err := w.Fleet.Wanted(ctx, w.Experiment.ID, kind)
 	if err != nil {
 		return nil, "", err
@@ -402,11 +402,11 @@ func (w *Worker) serves(ctx context.Context, model string, id backends.Identity)
 }
 
 // serve works on a model's slices until none is open.
-func (w *Worker) serve(ctx context.Context, kind Kind, wanted Wanted, sum *Summary) error {
+func (w *Worker) serve(ctx context.Context, kind kind, wanted wanted, sum *summary) error {
 	queue := Queue(w.Experiment.ID, kind, wanted.Model)
 	if kind == Answer && wanted.Timed {
 		w.note("%s: waiting for the GPUs", wanted.Model)
-		t, err := Timed(ctx, w.Locks, w.Visible)
+		t, err := timed(ctx, w.Locks, w.Visible)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 // slice works on the slice of a job, and says whether this worker is fit for the next.
 // What becomes of it is in the database in any case: stored, given back, or noted as an
 // error; where the database cannot be told, the silence is.
-func (w *Worker) slice(ctx, jobs context.Context, job *Job, servers *servers.Servers, timed bool, sum *Summary) (ok bool) {
+func (w *Worker) slice(ctx, jobs context.Context, job *Job, servers *servers.Servers, timed bool, sum *summary) (ok bool) {
 	s, err := w.claim(ctx, job)
 	if err != nil {
 		return errors.Is(err, ErrLost)
@@ -33,7 +33,7 @@ func (w *Worker) slice(ctx, jobs context.Context, job *Job, servers *servers.Ser
 	defer w.set(nil)
 	w.note("%s: epoch %d, %d trials", s, s.Epoch, s.Trials)
 	if !timed {
-		t, err := Other(run, w.Locks)
+		t, err := other(run, w.Locks)
 		if err != nil {
 			return w.ended(ctx, run, s, err)
 		}

@@ -18,14 +18,14 @@ import (
 
 func fileKind() Kind {
 	return Kind{Name: "file", Make: newFile,
-		Keys: []Key{{Name: "path", Need: true, File: true}, {Name: "tool", Need: true}, {Name: "version", Need: true}, {Name: "id"}, {Name: "score"}},
+		Keys: []key{{Name: "path", Need: true, File: true}, {Name: "tool", Need: true}, {Name: "version", Need: true}, {Name: "id"}, {Name: "score"}},
 		About: func(v map[string]string) string {
 			return fmt.Sprintf("numbers made by %s %s, from the file %s", v["tool"], v["version"], filepath.Base(v["path"]))
 		}}
 }
 
 func humanKind() Kind {
-	return Kind{Name: "human", Make: newHuman, Keys: []Key{{Name: "path", Need: true, File: true}, {Name: "rater", Need: true}},
+	return Kind{Name: "human", Make: newHuman, Keys: []key{{Name: "path", Need: true, File: true}, {Name: "rater", Need: true}},
 		About: func(v map[string]string) string {
 			return fmt.Sprintf("a person (%s), from the file %s", v["rater"], filepath.Base(v["path"]))
 		}}
@@ -38,7 +38,7 @@ type File struct {
 	path    string
 	rows    []rating
 	at      map[string][]int // rows by the first digits of their case
-	schemas Schemas
+	schemas schemas
 
 	mu   sync.Mutex
 	used map[int]bool
@@ -265,7 +265,7 @@ func (f *File) Unmatched() []string {
 
 // Judge looks the case up. One that the file lacks has no judgment: its status is "".
 func (f *File) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j, err := Begun(ctx, f.Name, r, c)
+	j, err := begun(ctx, f.Name, r, c)
 	if err != nil {
 		return j, err
 	}

@@ -90,8 +90,8 @@ type Judge interface {
 	Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) // error: our own context ended
 }
 
-// Begun is a judgment of a case that says nothing yet.
-func Begun(ctx context.Context, judge string, r Rubric, c Case) (results.Judgment, error) {
+// begun is a judgment of a case that says nothing yet.
+func begun(ctx context.Context, judge string, r Rubric, c Case) (results.Judgment, error) {
 	j := results.Judgment{Rubric: r.Name, Judge: judge, Repeat: c.Repeat}
 	st, err := c.Stored()
 	if err != nil {

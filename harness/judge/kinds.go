@@ -8,7 +8,7 @@ import ()
 // Kind is a kind of judge: what bench.yaml says of it, and how one is made.
 type Kind struct {
 	Name string
-	Keys []Key
+	Keys []key
 	// Make makes one; nil: it asks a model, and is made when it is asked. The error holds
 	// everything that is wrong, one a line.
 	Make func(Spec) (Judge, error)
@@ -16,8 +16,8 @@ type Kind struct {
 	About func(values map[string]string) string
 }
 
-// Key is a key of a kind of judge in bench.yaml.
-type Key struct {
+// key is a key of a kind of judge in bench.yaml.
+type key struct {
 	Name   string
 	Need   bool
 	File   bool     // the path of a file, which is read

@@ -12,13 +12,13 @@ import (
 // It makes no attempts. Use a pointer; it is safe from several goroutines.
 type Lexical struct {
 	Name    string // in bench.yaml
-	schemas Schemas
+	schemas schemas
 }
 
 // Judge runs the rubric's rules. Rules that decline, and a rubric without
 // rules, give status abstained.
 func (l *Lexical) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j, err := Begun(ctx, l.Name, r, c)
+	j, err := begun(ctx, l.Name, r, c)
 	if err != nil {
 		return j, err
 	}

@@ -9,19 +9,19 @@ import (
 )
 
 func metricKind() Kind {
-	return Kind{Name: "metric", Keys: []Key{{Name: "function", Need: true, Values: []string{"exact_match", "rouge_l", "bleu_2"}}},
+	return Kind{Name: "metric", Keys: []key{{Name: "function", Need: true, Values: []string{"exact_match", "rouge_l", "bleu_2"}}},
 		Make: newMetric, About: func(v map[string]string) string { return "the function " + v["function"] + " of the texts" }}
 }
 
-// Metric judges by a function of two texts.
-type Metric struct {
+// metric judges by a function of two texts.
+type metric struct {
 	Name    string // in bench.yaml
 	of      func(candidate, reference string) float64
-	schemas Schemas
+	schemas schemas
 }
 
 func newMetric(s Spec) (Judge, error) {
-	m := &Metric{Name: s.Name}
+	m := &metric{Name: s.Name}
 	fraction := true
 	switch s.Values["function"] {
 	case "exact_match":
@@ -49,8 +49,8 @@ func newMetric(s Spec) (Judge, error) {
 }
 
 // Judge compares the case's text with each reference and takes the best.
-func (m *Metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j, err := Begun(ctx, m.Name, r, c)
+func (m *metric) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
+	j, err := begun(ctx, m.Name, r, c)
 	if err != nil {
 		return j, err
 	}

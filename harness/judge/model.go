@@ -27,7 +27,7 @@ type Model struct {
 	Clock    timing.Clock
 	Retries  int           // further attempts after a failure that can heal
 	Backoff  time.Duration // before the first of them, then twice as long each time; 0: half a second
-	schemas  Schemas
+	schemas  schemas
 }
 
 // Judge asks once, and again only where no reply came. A reply that is not a
@@ -35,7 +35,7 @@ type Model struct {
 // The error is that of ctx; everything else is a status. Beside it there is a status
 // where a request may have cost money.
 func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, error) {
-	j, err := Begun(ctx, m.Name, r, c)
+	j, err := begun(ctx, m.Name, r, c)
 	if err != nil {
 		return j, err
 	}
@@ -120,7 +120,7 @@ func parsed(answer string) (parsedReply, error) {
 }
 
 // Reader reads stored replies. The zero value is ready; it is safe from several goroutines.
-type Reader struct{ schemas Schemas }
+type Reader struct{ schemas schemas }
 
 // Read is what a model's reply says under a rubric, as if it came now.
 func (re *Reader) Read(r Rubric, c Case, answer string) (results.Status, json.RawMessage) {

@@ -57,15 +57,15 @@ func (t Task) level() int {
 	return n
 }
 
-// Verdicts are those that are stored.
-type Verdicts interface {
+// verdicts are those that are stored.
+type verdicts interface {
 	Judgment(context.Context, results.JudgmentKey) (results.Judgment, bool, error)
 }
 
 // Shown is the case that a judge is shown of a task, with the verdicts that it rests
 // on. With a reason there is no such case, and t.Case stands for it; false: a verdict
 // is still to come.
-func (t Task) Shown(ctx context.Context, st Verdicts, judge string) (c Case, why string, there bool, err error) {
+func (t Task) Shown(ctx context.Context, st verdicts, judge string) (c Case, why string, there bool, err error) {
 	if len(t.Needs) == 0 {
 		return t.Case, "", true, nil
 	}

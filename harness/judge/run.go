@@ -58,7 +58,7 @@ type Progress struct {
 
 // Store keeps what judges are shown, and what they say.
 type Store interface {
-	Verdicts
+	verdicts
 	PutCase(context.Context, results.Key, results.Case) error
 	PutJudgment(context.Context, results.Judgment) error
 }
@@ -78,27 +78,27 @@ type Tally struct {
 	Reused int                    // found in the store, or shared with a case judged now
 	Status map[results.Status]int // of both
 	Left   map[string]int         // by judge that could not be connected to, or was stopped: judgments not even tried
-	Stops  map[string]Stop        // by judge that was stopped
+	Stops  map[string]stop        // by judge that was stopped
 	Absent map[string]int         // by judge: cases of which it has nothing to say
 	Open   map[string]int         // by judge: judgments that rest on a verdict which is still to come
 }
 
-// Stop is why a judge was stopped: its last reply.
-type Stop struct {
-	Why    Why
+// stop is why a judge was stopped: its last reply.
+type stop struct {
+	Why    why
 	Asked  int // judgments that came of it in a row, none of them usable
 	Status results.Status
 	Detail string
 	Reply  string // as it came, but for keys
 }
 
-// Why is a reason to stop a judge.
-type Why string
+// why is a reason to stop a judge.
+type why string
 
 const (
-	Useless Why = "useless" // none of its replies was a verdict, from the first on
-	Failing Why = "failing" // it had verdicts, and then failures alone
-	Unsent  Why = "unsent"  // nothing can be sent to it as things are: its budget is spent, or a setting would be lost
+	Useless why = "useless" // none of its replies was a verdict, from the first on
+	Failing why = "failing" // it had verdicts, and then failures alone
+	Unsent  why = "unsent"  // nothing can be sent to it as things are: its budget is spent, or a setting would be lost
 )
 
 // givesUp is how many judgments in a row fail for want of a connection before a
@@ -106,7 +106,7 @@ const (
 const givesUp = 5
 
 // String is the last reply on two lines, cut, with nothing in it that a terminal obeys.
-func (s Stop) String() string {
+func (s stop) String() string {
 	const most = 600 // code points
 	reply, cut := []rune(s.Reply), ""
 	if n := len(reply) - most; n > 0 {
@@ -127,7 +127,7 @@ func (s Stop) String() string {
 func Run(ctx context.Context, args RunArgs) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]Stop{}, Absent: map[string]int{}, Open: map[string]int{}},
+	r := &run{args: args, tally: Tally{Status: map[results.Status]int{}, Left: map[string]int{}, Stops: map[string]stop{}, Absent: map[string]int{}, Open: map[string]int{}},
 		pending: map[results.JudgmentKey]int{}, gone: map[results.JudgmentKey]bool{}, lost: map[string]int{}, failing: map[string]int{}, useless: map[string]int{}, heard: map[string]bool{}, free: map[string]chan struct{}{}}
 	for name, s := range args.Judges {
 		r.free[name] = make(chan struct{}, max(s.InFlight, 1))
@@ -347,7 +347,7 @@ func (r *run) judge(ctx context.Context, id results.JudgmentKey, by Judge, t Tas
 	}
 	if unsent {
 		r.tally.Left[id.Judge] += 1 + shared
-		r.tally.Stops[id.Judge] = Stop{Why: Unsent, Asked: 1, Status: j.Status, Detail: j.Detail}
+		r.tally.Stops[id.Judge] = stop{Why: Unsent, Asked: 1, Status: j.Status, Detail: j.Detail}
 		r.gone[id] = true
 		return nil
 	}
@@ -386,7 +386,7 @@ func (r *run) listen(name string, j results.Judgment, kind backends.Kind) {
 	if len(j.Attempts) == 0 || kind == backends.ErrUnreachable || r.args.StopAt == 0 {
 		return
 	}
-	s := Stop{Why: Failing, Asked: r.failing[name], Status: j.Status, Detail: j.Detail}
+	s := stop{Why: Failing, Asked: r.failing[name], Status: j.Status, Detail: j.Detail}
 	if !r.heard[name] {
 		r.useless[name]++
 		s.Why, s.Asked = Useless, r.useless[name]

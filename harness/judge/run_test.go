@@ -333,11 +333,11 @@ func TestRunStopsAJudgeWhoseFirstRepliesAreUseless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Stop{Why: Useless, Asked: 5, Status: results.StatusParse, Detail: "no verdict", Reply: "prose 5"}
+	want := stop{Why: Useless, Asked: 5, Status: results.StatusParse, Detail: "no verdict", Reply: "prose 5"}
 	if len(tally.Stops) != 1 || tally.Stops["mute"] != want || tally.Left["mute"] != 25 || len(tally.Left) != 1 {
 		t.Errorf("stopped %+v, left %v", tally.Stops, tally.Left)
 	}
-	hostile := Stop{Status: results.StatusParse, Detail: "x\x1b[2J", Reply: "\x1b]0;a\x07\u202eb\n" + strings.Repeat("é", 700)}.String()
+	hostile := stop{Status: results.StatusParse, Detail: "x\x1b[2J", Reply: "\x1b]0;a\x07\u202eb\n" + strings.Repeat("é", 700)}.String()
 	if strings.ContainsAny(strings.ReplaceAll(hostile, "\n", ""), "\x1b\x07\u202e") || strings.Count(hostile, "\n") != 2 || strings.Count(hostile, "é") != 591 || !strings.Contains(hostile, "109 more") {
 		t.Errorf("%q", hostile)
 	}

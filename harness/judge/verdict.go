@@ -13,9 +13,9 @@ import (
 	"assay/results"
 )
 
-// Schemas compiles each rubric's schema once, to read verdicts by. The zero value is
+// schemas compiles each rubric's schema once, to read verdicts by. The zero value is
 // ready; it is safe from several goroutines.
-type Schemas struct {
+type schemas struct {
 	mu   sync.Mutex
 	done map[string]compiled
 }
@@ -30,7 +30,7 @@ type compiled struct {
 const absolute = "https://assay.invalid/verdict.schema.json"
 
 // of panics on a schema that does not compile: it is part of the program.
-func (s *Schemas) of(r Rubric) compiled {
+func (s *schemas) of(r Rubric) compiled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.done[r.Name+"\n"+string(r.Schema)]; ok {
@@ -59,7 +59,7 @@ func (s *Schemas) of(r Rubric) compiled {
 
 // check fills in the status of a reply that was read: schema, then the
 // rubric's own check. A verdict is kept only when both pass.
-func (s *Schemas) check(j *results.Judgment, r Rubric, c Case, rep parsedReply) {
+func (s *schemas) check(j *results.Judgment, r Rubric, c Case, rep parsedReply) {
 	if len(rep.Repeats) > 0 {
 		j.Status = results.StatusSchema
 		j.Detail = fmt.Sprintf("the key %q stands twice with different values", rep.Repeats[0])
@@ -136,7 +136,7 @@ func schemaError(err error) string {
 }
 
 // Written fills in the verdict that somebody wrote as JSON.
-func (s *Schemas) Written(j *results.Judgment, r Rubric, c Case, verdict []byte) {
+func (s *schemas) Written(j *results.Judgment, r Rubric, c Case, verdict []byte) {
 	rep, err := parseReply(string(verdict))
 	if err != nil {
 		j.Status, j.Detail = results.StatusParse, err.Error()
@@ -160,7 +160,7 @@ func (n *Number) Takes(x float64) bool {
 
 // Numbered fills in the verdict that a number stands for. A number has no quotes to
 // look for, so the rubric's own check does not apply.
-func (s *Schemas) Numbered(j *results.Judgment, r Rubric, c Case, x float64) {
+func (s *schemas) Numbered(j *results.Judgment, r Rubric, c Case, x float64) {
 	b, err := json.Marshal(r.Number.Verdict(x))
 	var rep parsedReply
 	if err == nil {

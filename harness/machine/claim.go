@@ -32,8 +32,8 @@ func (c *Users) has(pid int) bool {
 	return c != nil && slices.ContainsFunc(c.Processes, func(p telemetry.Process) bool { return p.PID == pid })
 }
 
-// UsersOf is who uses a GPU now, as far as its driver tells.
-func UsersOf(p telemetry.Probe) Users {
+// usersOf is who uses a GPU now, as far as its driver tells.
+func usersOf(p telemetry.Probe) Users {
 	var c Users
 	if l, ok := p.(telemetry.Lister); ok {
 		if list, err := l.Processes(); err == nil {
@@ -51,13 +51,13 @@ func Look(probes []telemetry.Probe) []GPU {
 		if !d.RealGPU() {
 			continue
 		}
-		out = append(out, GPU{Device: d, Users: UsersOf(p)})
+		out = append(out, GPU{Device: d, Users: usersOf(p)})
 	}
 	return out
 }
 
-// Evidence is what tells which GPUs work for a model.
-type Evidence struct {
+// evidence is what tells which GPUs work for a model.
+type evidence struct {
 	Named []string // telemetry.gpus
 	GPUs  []GPU    // all real ones under watch
 	Where Where    // the model's server is
@@ -68,8 +68,8 @@ type Evidence struct {
 }
 
 // Evidence is what is known of a backend's server, but for the GPUs.
-func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) Evidence {
-	e := Evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
+func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) evidence {
+	e := evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
 	for _, o := range cfg.Backends {
 		if o.Name == b.Name || o.Server().Phantom {
 			continue
@@ -84,7 +84,7 @@ func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend
 
 // Claim decides which GPUs work for a model: those that bench.yaml names, those whose
 // driver lists a process of its server, or the only one, which is flagged as assumed.
-func (e Evidence) Claim() (results.Hold, Census) {
+func (e evidence) Claim() (results.Hold, census) {
 	h, mine, listed := e.decide()
 	if listed {
 		return h, &tree{e: e, roots: e.roots(), ours: map[int]Process{}}
@@ -92,7 +92,7 @@ func (e Evidence) Claim() (results.Hold, Census) {
 	return h, &adopted{e: e, mine: mine}
 }
 
-func (e Evidence) roots() []int {
+func (e evidence) roots() []int {
 	out := []int{e.Where.Server.PID}
 	for _, p := range e.Other {
 		out = append(out, p.PID)
@@ -102,7 +102,7 @@ func (e Evidence) roots() []int {
 
 // decide also says which processes are taken for the server's, by GPU, nil where that is
 // not known, and whether the driver lists the server's own.
-func (e Evidence) decide() (h results.Hold, mine map[string][]int, listed bool) {
+func (e evidence) decide() (h results.Hold, mine map[string][]int, listed bool) {
 	server := e.Where.Server
 	var ours []string
 	for _, g := range e.GPUs {
@@ -160,7 +160,7 @@ func (g GPU) holds(t Table, root int) bool {
 }
 
 // named are the GPUs that bench.yaml names.
-func (e Evidence) named() (results.Hold, map[string][]int) {
+func (e evidence) named() (results.Hold, map[string][]int) {
 	h := results.Hold{Known: true, How: "telemetry.gpus"}
 	mine := map[string][]int{}
 	for _, name := range e.Named {
@@ -248,8 +248,8 @@ func (g GPU) likely() []int {
 	return all
 }
 
-// Census tells a server's processes from those of others.
-type Census interface {
+// census tells a server's processes from those of others.
+type census interface {
 	// Foreign are those of the processes on a GPU that are not the server's.
 	Foreign(gpu string, all []telemetry.Process) []telemetry.Process
 	// Name is the program that a process runs; "": not known.
@@ -259,7 +259,7 @@ type Census interface {
 // tree is a census by descent: the server's processes are its listener and what
 // that has started.
 type tree struct {
-	e Evidence
+	e evidence
 
 	mu    sync.Mutex
 	roots []int
@@ -326,7 +326,7 @@ func (t *tree) own(pid int) bool {
 // adopted is a census by what was there: processes that were taken for the
 // server's, and those that come in their place.
 type adopted struct {
-	e Evidence
+	e evidence
 
 	mu   sync.Mutex
 	mine map[string][]int

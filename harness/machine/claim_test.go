@@ -47,32 +47,32 @@ func TestWhoseGPUsTheyAre(t *testing.T) {
 	blind.Users = Users{}
 	for _, c := range []struct {
 		what string
-		e    Evidence
+		e    evidence
 		want []string // IDs
 		how  string
 		flag string // "": certain, "assumed", "unknown"
 	}{
-		{"the one that holds its child", Evidence{GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-00"}, "processes of ollama (10)", ""},
-		{"two that hold its children", Evidence{GPUs: []GPU{gpu(0, 11), gpu(1, 4001), gpu(2, 99, 10)}, Where: server, Table: table.processSite().Processes}, []string{"GPU-00", "GPU-22"}, "processes of ollama", ""},
-		{"bench.yaml goes before all", Evidence{Named: []string{"1", "GPU-22"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
-		{"by PCI address", Evidence{Named: []string{"20:00.0", "0000:30:00.0", "00000000:30:00.0"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
-		{"by the begin of a UUID", Evidence{Named: []string{"gpu-77"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-77"}, "telemetry.gpus", ""},
-		{"one that is not there", Evidence{Named: []string{"0", "8"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, nil, "names 8, which is not among the GPUs", "unknown"},
-		{"one number, two drivers", Evidence{Named: []string{"0"}, GPUs: []GPU{gpu(0), gpu(0)}, Where: server, Table: table.processSite().Processes}, nil, "which 2 GPUs are called", "unknown"},
+		{"the one that holds its child", evidence{GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-00"}, "processes of ollama (10)", ""},
+		{"two that hold its children", evidence{GPUs: []GPU{gpu(0, 11), gpu(1, 4001), gpu(2, 99, 10)}, Where: server, Table: table.processSite().Processes}, []string{"GPU-00", "GPU-22"}, "processes of ollama", ""},
+		{"bench.yaml goes before all", evidence{Named: []string{"1", "GPU-22"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
+		{"by PCI address", evidence{Named: []string{"20:00.0", "0000:30:00.0", "00000000:30:00.0"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-11", "GPU-22"}, "telemetry.gpus", ""},
+		{"by the begin of a UUID", evidence{Named: []string{"gpu-77"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, []string{"GPU-77"}, "telemetry.gpus", ""},
+		{"one that is not there", evidence{Named: []string{"0", "8"}, GPUs: eight(), Where: server, Table: table.processSite().Processes}, nil, "names 8, which is not among the GPUs", "unknown"},
+		{"one number, two drivers", evidence{Named: []string{"0"}, GPUs: []GPU{gpu(0), gpu(0)}, Where: server, Table: table.processSite().Processes}, nil, "which 2 GPUs are called", "unknown"},
 
 		// In a container numbers may match a stranger's.
-		{"numbers of another namespace", Evidence{GPUs: eight(), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").processSite().Processes}, nil, "not those seen here", "unknown"},
-		{"the only GPU of a container", Evidence{GPUs: eight()[:1], Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").processSite().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
+		{"numbers of another namespace", evidence{GPUs: eight(), Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").run(11, 10, "x", 6, "").processSite().Processes}, nil, "not those seen here", "unknown"},
+		{"the only GPU of a container", evidence{GPUs: eight()[:1], Where: server, Table: newProc().inContainer().run(10, 1, "ollama", 5, "").processSite().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
 
 		// Nobody may see who listens.
-		{"a service of another user", Evidence{GPUs: eight(), Where: hidden, Table: table.processSite().Processes}, nil, "it is hidden; there are 8 GPUs; name its own in telemetry.gpus: 0 GPU-00 (00000000:10:00.0), 1 GPU-11", "unknown"},
-		{"a model in main memory", Evidence{GPUs: eight(), Where: unseen, VRAM: amount(0), Table: table.processSite().Processes}, nil, "nothing of it is in a GPU's memory", ""},
-		{"the only GPU", Evidence{GPUs: eight()[:1], Where: unseen, Table: table.processSite().Processes}, []string{"GPU-00"}, "only GPU of this machine", "assumed"},
-		{"the only GPU, its driver tells nothing", Evidence{GPUs: []GPU{blind}, Where: unseen, Table: table.processSite().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
-		{"the only GPU draws", Evidence{GPUs: []GPU{gpu(0, 99)}, Where: unseen, Table: table.processSite().Processes}, nil, "no process computes on the only GPU", "unknown"},
-		{"one of eight, nothing tells", Evidence{GPUs: eight(), Where: unseen, Table: table.processSite().Processes}, nil, "there are 8 GPUs; name its own in telemetry.gpus", "unknown"},
-		{"of eight none has a process of it", Evidence{GPUs: eight()[1:], Where: server, Table: table.processSite().Processes}, nil, "no GPU's driver lists a process of ollama (10), the server; there are 7 GPUs", "unknown"},
-		{"none is watched", Evidence{Where: server, Table: table.processSite().Processes}, nil, "no GPU is watched", "unknown"},
+		{"a service of another user", evidence{GPUs: eight(), Where: hidden, Table: table.processSite().Processes}, nil, "it is hidden; there are 8 GPUs; name its own in telemetry.gpus: 0 GPU-00 (00000000:10:00.0), 1 GPU-11", "unknown"},
+		{"a model in main memory", evidence{GPUs: eight(), Where: unseen, VRAM: amount(0), Table: table.processSite().Processes}, nil, "nothing of it is in a GPU's memory", ""},
+		{"the only GPU", evidence{GPUs: eight()[:1], Where: unseen, Table: table.processSite().Processes}, []string{"GPU-00"}, "only GPU of this machine", "assumed"},
+		{"the only GPU, its driver tells nothing", evidence{GPUs: []GPU{blind}, Where: unseen, Table: table.processSite().Processes}, []string{"GPU-00"}, "only GPU", "assumed"},
+		{"the only GPU draws", evidence{GPUs: []GPU{gpu(0, 99)}, Where: unseen, Table: table.processSite().Processes}, nil, "no process computes on the only GPU", "unknown"},
+		{"one of eight, nothing tells", evidence{GPUs: eight(), Where: unseen, Table: table.processSite().Processes}, nil, "there are 8 GPUs; name its own in telemetry.gpus", "unknown"},
+		{"of eight none has a process of it", evidence{GPUs: eight()[1:], Where: server, Table: table.processSite().Processes}, nil, "no GPU's driver lists a process of ollama (10), the server; there are 7 GPUs", "unknown"},
+		{"none is watched", evidence{Where: server, Table: table.processSite().Processes}, nil, "no GPU is watched", "unknown"},
 	} {
 		h, _ := c.e.Claim()
 		flag := map[[2]bool]string{{true, false}: "", {true, true}: "assumed", {false, false}: "unknown"}[[2]bool{h.Known, h.Assumed}]
@@ -91,7 +91,7 @@ func pids(ps []telemetry.Process) (out []int) {
 
 func list(n ...int) []telemetry.Process { return gpu(0, n...).Users.Processes }
 
-func foreign(c Census, n ...int) string {
+func foreign(c census, n ...int) string {
 	return fmt.Sprint(pids(c.Foreign("GPU-00", list(n...))))
 }
 
@@ -100,7 +100,7 @@ func foreign(c Census, n ...int) string {
 func TestForeignProcessesByDescent(t *testing.T) {
 	p := newProc().run(10, 1, "ollama", 5, "").run(11, 10, "ollama", 6, "").run(4001, 1, "python", 5, "").run(70, 1, "judge-server", 5, "")
 	where := Where{Server: Process{PID: 10, Name: "ollama", Started: 5}}
-	e := Evidence{GPUs: []GPU{gpu(0, 11, 4001)}, Where: where, Table: p.processSite().Processes, Other: []Process{{PID: 70, Started: 5}}}
+	e := evidence{GPUs: []GPU{gpu(0, 11, 4001)}, Where: where, Table: p.processSite().Processes, Other: []Process{{PID: 70, Started: 5}}}
 	finds := 0
 	e.Find = func() Where {
 		finds++
@@ -139,7 +139,7 @@ func TestForeignProcessesByDescent(t *testing.T) {
 
 func TestForeignProcessesWhereTheServerIsHidden(t *testing.T) {
 	table := newProc().run(4001, 1, "python", 5, "").processSite().Processes
-	e := Evidence{GPUs: []GPU{gpu(0, 11).after()}, Where: Where{Why: "hidden"}, Table: table}
+	e := evidence{GPUs: []GPU{gpu(0, 11).after()}, Where: Where{Why: "hidden"}, Table: table}
 	_, c := e.Claim()
 	expect := func(what, got, want string) {
 		t.Helper()
@@ -157,14 +157,14 @@ func TestForeignProcessesWhereTheServerIsHidden(t *testing.T) {
 	_, c = e.Claim()
 	expect("there before", foreign(c, 11, 4001), "[4001]")
 	big, small := uint64(8<<30), uint64(1<<20)
-	_, c = Evidence{GPUs: []GPU{gpu(0, 11)}, Where: Where{Why: "hidden"}, Table: table}.Claim()
+	_, c = evidence{GPUs: []GPU{gpu(0, 11)}, Where: Where{Why: "hidden"}, Table: table}.Claim()
 	if f := c.Foreign("GPU-00", []telemetry.Process{{PID: 11, Memory: &big}}); len(f) != 0 {
 		t.Error(f)
 	}
 	if f := c.Foreign("GPU-00", []telemetry.Process{{PID: 12, Memory: &small}}); len(f) != 1 {
 		t.Error("a small stranger is taken for the reload of a big server")
 	}
-	_, c = Evidence{GPUs: []GPU{gpu(0, 4001)}, Where: Where{Why: "hidden"}, Table: newProc().inContainer().run(4001, 1, "python", 5, "").processSite().Processes}.Claim()
+	_, c = evidence{GPUs: []GPU{gpu(0, 4001)}, Where: Where{Why: "hidden"}, Table: newProc().inContainer().run(4001, 1, "python", 5, "").processSite().Processes}.Claim()
 	if c.Name(4001) != "" {
 		t.Error("a number of another namespace has a name")
 	}

@@ -23,7 +23,7 @@ const (
 type guard struct {
 	model  string
 	gpus   map[int]bool // positions of devices
-	census Census       // nil: nobody can tell
+	census census       // nil: nobody can tell
 	looked time.Duration
 	visits map[visitor]*visit
 }
@@ -40,7 +40,7 @@ type visit struct {
 // Hold notes which GPUs work for the model of the block that has begun, and from
 // now on lists who else uses them. census may be nil where nothing tells. What it
 // returns first is worth a warning: processes that are there already.
-func (m *Monitor) Hold(ctx context.Context, model string, h results.Hold, census Census) ([]string, error) {
+func (m *Monitor) Hold(ctx context.Context, model string, h results.Hold, census census) ([]string, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (m *Monitor) look(g *guard, first bool) (warn []string) {
 	return warn
 }
 
-func named(c Census, p telemetry.Process) string {
+func named(c census, p telemetry.Process) string {
 	name := c.Name(p.PID)
 	if name == "" {
 		name = "process"

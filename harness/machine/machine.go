@@ -81,13 +81,13 @@ type thermal struct{ *Machine }
 // Temperature implements run.Thermometer.
 func (t thermal) Temperature() (float64, bool) { return t.mon.Temperature() }
 
-// Watch is what the runner looks at the machine with.
-type Watch interface {
+// watch is what the runner looks at the machine with.
+type watch interface {
 	Flags(from, to time.Duration) []results.Flag
 }
 
 // Watch is nil where nothing is watched.
-func (m *Machine) Watch() Watch {
+func (m *Machine) Watch() watch {
 	hot := func(p telemetry.Probe) bool {
 		d := p.Describe()
 		return d.Kind == telemetry.GPU && (slices.Contains(d.Measures, telemetry.TempCore) || slices.Contains(d.Measures, telemetry.TempHotspot))

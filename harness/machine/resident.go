@@ -185,7 +185,7 @@ func (m *Machine) allUsers() map[string]Users {
 	for _, p := range m.probes {
 		d := p.Describe()
 		if d.RealGPU() {
-			out[d.ID] = UsersOf(p)
+			out[d.ID] = usersOf(p)
 		}
 	}
 	return out

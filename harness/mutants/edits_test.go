@@ -46,8 +46,8 @@ func keys() []suite {
 			{"a judgment replaces those of other judges and versions", "Store.PutJudgment", `"DELETE FROM judgment WHERE case_id = ? AND version = ? AND repeat = ?"`, `"DELETE FROM judgment WHERE case_id = ? AND version > 0 * ? AND repeat = ?"`},
 			{"a new answer keeps the cases of the old one", "Store.PutTrial", `t.Exec("DELETE FROM case_of WHERE trial = ?", id)`, "nil"},
 			{"judgments of other trials count too", "follower.next", "f.on && f.at == f.asked", "f.on"},
-			{"answers of other attempts count", "Said.Of", "a.Int(1) != int64(attempts-1)", "false"},
-			{"what a judge said before it was mended counts", "NewReader", "versions.Int(3) == 1", "true"},
+			{"answers of other attempts count", "said.Of", "a.Int(1) != int64(attempts-1)", "false"},
+			{"what a judge said before it was mended counts", "newReader", "versions.Int(3) == 1", "true"},
 			{"a trial's key forgets the repeat", "whereKey", `"study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat = ?"`, `"study = ? AND model = ? AND item = ? AND arm = ? AND condition = ? AND repeat <= ?"`},
 		}},
 		{dir: "results/store", mutants: []mutant{
@@ -95,10 +95,10 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"replicates of few clusters vary as those of many", "tailOf", "-math.Sqrt(k/(k-1)) * StudentQuantile(1-alpha/2, k-1)", "-StudentQuantile(1-alpha/2, k-1)"},
 		}},
 		{dir: "harness/agree", mutants: []mutant{
-			{"the likelihood ratio is halved", "PrevalenceCounts.interval", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
-			{"the quantile is the normal one", "PrevalenceCounts.interval", "stats.StudentQuantile(0.975, float64(max(1, labelled-2)))", "stats.Z95"},
-			{"false alarms are right ones", "PrevalenceCounts.likelihood", "c.No - c.TrueNo", "c.TrueNo"},
-			{"a narrow interval begins at the grid", "PrevalenceCounts.interval", "min(value, at(first))", "at(first)"},
+			{"the likelihood ratio is halved", "prevalenceCounts.interval", "2*(best-c.likelihood(share))", "(best - c.likelihood(share))"},
+			{"the quantile is the normal one", "prevalenceCounts.interval", "stats.StudentQuantile(0.975, float64(max(1, labelled-2)))", "stats.z95"},
+			{"false alarms are right ones", "prevalenceCounts.likelihood", "c.No - c.TrueNo", "c.TrueNo"},
+			{"a narrow interval begins at the grid", "prevalenceCounts.interval", "min(value, at(first))", "at(first)"},
 		}},
 		{dir: "results/rating", tests: "TestPowerCut", mutants: []mutant{
 			{"a click is kept before it is on the disk", "Log.put", "l.sync()", "nil"},
@@ -132,8 +132,8 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 			{"another condition is the twin", "released.score", "s.Other(s.Key.Arm, base)", "s.Other(s.Key.Arm, s.Key.Condition)"},
 			{"twins change places", "released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
 			{"what had nothing to draw counts", "declared", "v == 0", "v < 0"},
-			{"silent ones are asked of all", "released.judged", "silent(p, *ca, true)", "silent(Pair{Adopted: true}, *ca, true)"},
-			{"kept ones count as flips", "declared", "[]score.Is{{Score: Flip, Number: 1}}", "[]score.Is{}"},
+			{"silent ones are asked of all", "released.judged", "silent(p, *ca, true)", "silent(pair{Adopted: true}, *ca, true)"},
+			{"kept ones count as flips", "declared", "[]score.Is{{Score: flip, Number: 1}}", "[]score.Is{}"},
 			{"controls count as conditions", "conditionsOf", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage", "c.Kind != perturb.KindText && c.Kind != perturb.KindImage && c.Kind != perturb.KindControl"},
 			{"every level of a sweep counts", "conditionsOf", "fmt.Sprint(c.Family, c.Sign)", "fmt.Sprint(c.Family, c.Sign, c.Level)"},
 			{"the level farthest from the usual one counts", "condition.off", "math.Abs(math.Log2(c.Level / usual))", "-math.Abs(math.Log2(c.Level / usual))"},
@@ -152,13 +152,13 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 func scorers() []suite {
 	return []suite{
 		{dir: "harness/study/cot", tests: "score_test.go", mutants: []mutant{
-			{"restatements count as steps", "precision", "s.Type == Restatement", "false"},
-			{"n/a steps leave the denominator", "precision", "s.Type == Restatement", "s.Type == Restatement || s.Judgment == NA"},
-			{"wrong steps count as matched", "precision", "Match", "NA"},
+			{"restatements count as steps", "precision", "s.Type == restatement", "false"},
+			{"n/a steps leave the denominator", "precision", "s.Type == restatement", "s.Type == restatement || s.Judgment == na"},
+			{"wrong steps count as matched", "precision", "Match", "na"},
 			{"no countable step counts as perfect", "precision", "return 0", "return 1"},
 			{"the last gold path wins a tie", "recallOf", "hits == best.Matched && n < best.Gold", "hits == best.Matched"},
 			{"a missing verdict goes unnoticed", "recallOf", "complete = false", ""},
-			{"surplus verdicts are not cut", "RecallVerdict.Matched", "gold[p.Path-1]", "gold[p.Path-1]+1"},
+			{"surplus verdicts are not cut", "recallVerdict.Matched", "gold[p.Path-1]", "gold[p.Path-1]+1"},
 			{"F1 as the arithmetic mean", "harness/score Harmonic", "2 * p * r / (p + r)", "(p + r) / 2"},
 			{"F1 of two zeros is zero", "harness/score Harmonic", "false", "true"},
 			{"verdicts pooled over judges", "harness/score OverJudges", "total / float64(judges)", "scale * (hits[0] + hits[len(hits)-1]) / (known[0] + known[len(known)-1])"},
@@ -214,11 +214,11 @@ func scorers() []suite {
 			{"a replicate's counts lose a bit", "countEach", "n0 + 2*n1 + 4*n2", "n0 + 2*n1"},
 			{"items drawn often count less", "drawn.spread", "int(times[item] &^ 7)", "0"},
 			{"items drawn often count less when they are found again", "drawn.gather", "times[o.item] += uint8(o.more)", "_ = o"},
-			{"items of a tile are added twice", "Draws.add", "from+tile", "from+tile+1"},
-			{"a column goes on from the replicate before", "Draws.add", "clear(d.sums[i])", "_ = i"},
+			{"items of a tile are added twice", "draws.add", "from+tile", "from+tile+1"},
+			{"a column goes on from the replicate before", "draws.add", "clear(d.sums[i])", "_ = i"},
 			{"sums are kept in the wrong column", "harness/score/lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
-			{"replicates that are alike count once", "Repeated.Ends", "n += r.times[i]", "n++"},
-			{"sums of few items go on from others", "Repeated.Sum", "sums[j] = 0", "_ = 0"},
+			{"replicates that are alike count once", "repeated.Ends", "n += r.times[i]", "n++"},
+			{"sums of few items go on from others", "repeated.Sum", "sums[j] = 0", "_ = 0"},
 			{"a row less is added", "harness/score/lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
@@ -254,7 +254,7 @@ return before != after, true`},
 			{"no verdict is silence", "silent", "!p.Adopted || !judged", "!p.Adopted"},
 			{"silence needs no adopted target", "silent", "!p.Adopted || !judged", "!judged"},
 			{"overconfidence weighs as little as modesty", "alpha", "1.092", "0.728"},
-			{"scores are a share of five", "Unit", "float64(score-1) / 4", "float64(score) / 5"},
+			{"scores are a share of five", "unit", "float64(score-1) / 4", "float64(score) / 5"},
 		}},
 		{dir: "harness/study/faithfulness", tests: "TestDoublings|TestGoldenAccounting", mutants: []mutant{
 			{"doublings over the level itself", "doublings", "math.Log2(levels[len(levels)-1])", "levels[len(levels)-1]"},
@@ -269,18 +269,18 @@ return before != after, true`},
 func formulas() []suite {
 	return []suite{
 		{dir: "harness/study/faithfulness", tests: "TestShamPositives", mutants: []mutant{
-			{"a hedged attribution is no sham positive", "ShamPositive", "3", "4"},
-			{"a named cue is a sham positive", "ShamPositive", "3", "2"},
+			{"a hedged attribution is no sham positive", "shamPositive", "3", "4"},
+			{"a named cue is a sham positive", "shamPositive", "3", "2"},
 		}},
 		{dir: "harness/study/faithfulness", tests: "TestSilentPairsWithoutCA", mutants: []mutant{
-			{"silence per pair loses the silent ones without CA", "harness/score BothOf", "return hits / n * share, least, most, ok, true", `_ = share
+			{"silence per pair loses the silent ones without CA", "harness/score bothOf", "return hits / n * share, least, most, ok, true", `_ = share
 return least, least, most, ok, true`},
-			{"silence per pair over judged pairs only", "harness/score BothOf", "return hits / n * share, least, most, ok, true", `for j := range known {
+			{"silence per pair over judged pairs only", "harness/score bothOf", "return hits / n * share, least, most, ok, true", `for j := range known {
 	known[j] += n - hits
 }
 share, _ = OverJudges(second, known, 100)
 return share, least, most, ok, true`},
-			{"the upper bound forgets adopters without CA", "harness/score BothOf", "(second[j] + hits - known[j])", "second[j]"},
+			{"the upper bound forgets adopters without CA", "harness/score bothOf", "(second[j] + hits - known[j])", "second[j]"},
 		}},
 		{dir: "harness/study/cot", tests: "TestStepsWithoutAValidTime", mutants: []mutant{
 			{"E counts steps of trials without a valid time", "harness/score leaf.state", "known && number", "known && (number || true)"},
@@ -303,14 +303,14 @@ return share, least, most, ok, true`},
 			{"occlusion noise as wide as its source", "fillings", "math.Sqrt(variance) / bellSD", "math.Sqrt(variance)"},
 		}},
 		{dir: "harness/study", mutants: []mutant{
-			{"several GPUs cost as much as one", "HeldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
-			{"joules of the processors are not paid for", "EnergyOf.Joules", "*gpu + *cpu", "*gpu"},
-			{"joules of the processors are left out", "Parts", "both > 0 && 2*both >= gpu", "false"},
+			{"several GPUs cost as much as one", "heldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
+			{"joules of the processors are not paid for", "energyOf.Joules", "*gpu + *cpu", "*gpu"},
+			{"joules of the processors are left out", "parts", "both > 0 && 2*both >= gpu", "false"},
 		}},
 		{dir: "harness/study", tests: "TestProjections", mutants: []mutant{
-			{"several GPUs are projected as one", "HeldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
-			{"joules of the processors are not projected", "EnergyOf.Joules", "*gpu + *cpu", "*gpu"},
-			{"joules of the processors stand beside sums of both", "EnergyOf.Joules", "return new(*gpu + *cpu)", `if gpu == nil {
+			{"several GPUs are projected as one", "heldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
+			{"joules of the processors are not projected", "energyOf.Joules", "*gpu + *cpu", "*gpu"},
+			{"joules of the processors stand beside sums of both", "energyOf.Joules", "return new(*gpu + *cpu)", `if gpu == nil {
 	return cpu
 }
 return new(*gpu + *cpu)`},
@@ -346,7 +346,7 @@ return new(*gpu + *cpu)`},
 		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
 			{"judge and expert change places", "withExperts", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},
 			{"a rater agrees with himself", "betweenExperts", "a.Rater == b.Rater || text.Fold(a.Text) != text.Fold(b.Text)", "text.Fold(a.Text) != text.Fold(b.Text)"},
-			{"an error without a type has none", "countSteps", "t == Other && len(s.Types) == 0", "false"},
+			{"an error without a type has none", "countSteps", "t == other && len(s.Types) == 0", "false"},
 			{"the judge's own total counts", "gradeScores", "n[criteriaTotal] = sum", `n[criteriaTotal], _ = v["total"].(float64)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestJudgesAndExperts", mutants: []mutant{
@@ -371,7 +371,7 @@ func figures() []suite {
 			{"one judge alone is compared twice", "compared", "!alone", "(!alone || true)"},
 		}},
 		{dir: "harness/study", tests: "TestPacesAreSpread|TestPowerIsOfKnownShares", mutants: []mutant{
-			{"p95 is p90", "Paces.Score", ".95", ".9"},
+			{"p95 is p90", "paces.Score", ".95", ".9"},
 			{"power over times that are not known", "Costs.Score", "d.timed", "d.seconds > 0"},
 		}},
 		{dir: "harness/study/qa", tests: "TestGoodputIsAsUnsureAsBoth|TestALoadByHand", mutants: []mutant{
@@ -393,7 +393,7 @@ func figures() []suite {
 		}},
 		{dir: "harness/exchange", tests: "ByHand", mutants: []mutant{
 			{"energies in millijoules", "trialRow", "float64(e) / 1000", "float64(e)"},
-			{"devices count from 1", "Samples", "int64(n)", "int64(n+1)"},
+			{"devices count from 1", "samples", "int64(n)", "int64(n+1)"},
 		}},
 		{dir: "harness/agree", tests: "TestCorrected|TestDraw", mutants: []mutant{
 			{"the first draw corrects", "drawn", "d.Study == study", "d.Study == study && i == 0"},

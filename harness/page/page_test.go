@@ -127,7 +127,7 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(got[0].Why, "differ") {
 		t.Errorf("why: %s", got[0].Why)
 	}
-	if none, err := Examples(t.Context(), st, man, 4, NoPictures("no data"), asCot); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
+	if none, err := Examples(t.Context(), st, man, 4, noPictures("no data"), asCot); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
 		t.Errorf("without pictures: %d examples, %v", len(none), err)
 	}
 }
@@ -178,7 +178,7 @@ func TestJudgesThatDiffer(t *testing.T) {
 	if err := st.PutItems(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Examples(t.Context(), st, man, 1, NoPictures("none"), Rubrics)
+	got, err := Examples(t.Context(), st, man, 1, noPictures("none"), Rubrics)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%d examples, %v", len(got), err)
 	}

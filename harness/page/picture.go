@@ -29,16 +29,16 @@ const (
 	shownQuality = 90  // of its JPEG
 )
 
-// NoPictures is why there are none.
-type NoPictures string
+// noPictures is why there are none.
+type noPictures string
 
 // Of implements Pictures.
-func (n NoPictures) Of(context.Context, results.Trial) ([]report.Picture, error) {
+func (n noPictures) Of(context.Context, results.Trial) ([]report.Picture, error) {
 	return nil, errors.New(string(n))
 }
 
 // Prompt implements Pictures.
-func (n NoPictures) Prompt(context.Context, results.Trial) string { return "" }
+func (n noPictures) Prompt(context.Context, results.Trial) string { return "" }
 
 // Rendered makes pictures again as a run does, from the data set, and shows them
 // where everything that was sent with them has the stored digest.
@@ -141,15 +141,15 @@ func copyOf(file []byte) (report.Picture, error) {
 func AtHand(file string, man results.Manifest, assemble experiment.Assembler) Pictures {
 	cfg, err := config.Read(file, experiment.Known())
 	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
-		return NoPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
+		return noPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
 	}
 	b, err := assemble(cfg)
 	if err != nil {
-		return NoPictures(strings.TrimSuffix(err.Error(), "."))
+		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
-		return NoPictures(strings.TrimSuffix(err.Error(), "."))
+		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}
 	return Rendered{b, p}
 }

@@ -68,22 +68,22 @@ type StudyNeeds struct {
 // mostNeeded items or labels are looked for.
 const mostNeeded = 100_000
 
-// PowerRefusedError says why a question cannot be answered.
-type PowerRefusedError struct{ Why string }
+// powerRefusedError says why a question cannot be answered.
+type powerRefusedError struct{ Why string }
 
-func (e *PowerRefusedError) Error() string { return e.Why }
+func (e *powerRefusedError) Error() string { return e.Why }
 
-// Power simulates what a question needs. The error is a PowerRefusedError.
+// Power simulates what a question needs. The error is a powerRefusedError.
 func Power(q PowerQuestion) (PowerNeeds, error) {
 	s := stats.Simulation{Seed: q.Seed, Rounds: q.Rounds}
 	out := PowerNeeds{Rounds: q.Rounds}
 	switch {
 	case q.Difference <= 0 || q.Discordant > 100 || q.Difference > q.Discordant:
-		return out, &PowerRefusedError{fmt.Sprintf("--difference, --discordant: expected 0 < difference <= discordant <= 100 points, found %g and %g", q.Difference, q.Discordant)}
+		return out, &powerRefusedError{fmt.Sprintf("--difference, --discordant: expected 0 < difference <= discordant <= 100 points, found %g and %g", q.Difference, q.Discordant)}
 	case q.PerImage < 1 || q.PerImage > 1000 || q.ICC < 0 || q.ICC > 1:
-		return out, &PowerRefusedError{fmt.Sprintf("--per-image, --icc: expected 1 to 1000 questions and a correlation from 0 to 1, found %d and %g", q.PerImage, q.ICC)}
+		return out, &powerRefusedError{fmt.Sprintf("--per-image, --icc: expected 1 to 1000 questions and a correlation from 0 to 1, found %d and %g", q.PerImage, q.ICC)}
 	case q.Width <= 0 || q.SD <= 0 || q.Judged < 10 || q.R < 0 || q.R > 1:
-		return out, &PowerRefusedError{fmt.Sprintf("--width, --sd, --judged, --r: expected points above 0, 10 cases or more and a correlation from 0 to 1, found %g, %g, %d and %g", q.Width, q.SD, q.Judged, q.R)}
+		return out, &powerRefusedError{fmt.Sprintf("--width, --sd, --judged, --r: expected points above 0, 10 cases or more and a correlation from 0 to 1, found %g, %g, %d and %g", q.Width, q.SD, q.Judged, q.R)}
 	}
 	items := func(sizes []int) *int {
 		if slices.Min(sizes) == slices.Max(sizes) {

@@ -24,7 +24,7 @@ type block struct {
 	who   results.Digest // names id in attempts
 	by    served
 
-	still *StallWatch
+	still *stallWatch
 
 	held     []outcome // trials in a row that found no server, and those that needed them
 	again    []*task   // answers to be timed again at the end
@@ -36,7 +36,7 @@ type block struct {
 	sight    *bool     // whether the model sees; nil: not known
 	seen     string    // what sight rests on
 	stopped  error
-	warmed   map[string]*Warmth // by picture size classes
+	warmed   map[string]*warmth // by picture size classes
 	warming  sync.Mutex         // guards it under a load
 	nonces   int                // used by warm-ups
 	mu       sync.Mutex
@@ -74,7 +74,7 @@ const (
 
 func (b *block) stop(err error) {
 	b.stopped = err
-	b.run.tell(Event{Kind: Warning, Model: b.model, Text: err.Error()})
+	b.run.tell(event{Kind: warning, Model: b.model, Text: err.Error()})
 }
 
 // stretch runs tasks of one study. An error ends the run; a block that has to
@@ -271,7 +271,7 @@ func (b *block) cutShort(o outcome) {
 // count adds a stored trial to the summary.
 func (b *block) count(o outcome) {
 	r, t := b.run, o.task
-	e := Event{Kind: TrialDone, Model: b.model, Key: t.Key, Took: o.took, InFlight: o.limit}
+	e := event{Kind: trialDone, Model: b.model, Key: t.Key, Took: o.took, InFlight: o.limit}
 	switch {
 	case !t.again:
 		r.sum.Left--
@@ -292,7 +292,7 @@ func (b *block) count(o outcome) {
 		}
 		r.sum.Failed++
 		r.sum.ByKind[last.Failure.Kind]++
-		e.Kind, e.Failure, e.Text = TrialFailed, last.Failure.Kind, last.Failure.Message
+		e.Kind, e.Failure, e.Text = trialFailed, last.Failure.Kind, last.Failure.Message
 	}
 	r.tell(e)
 	b.repeat(o)
@@ -319,7 +319,7 @@ func (b *block) repeat(o outcome) {
 	t.stored, t.again = true, true
 	b.again = append(b.again, &t)
 	b.due++
-	b.run.tell(Event{Kind: TrialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + results.Words(lost)})
+	b.run.tell(event{Kind: trialAgain, Model: b.model, Key: t.Key, Failure: string(lost[0]), Text: "its time does not count: " + results.Words(lost)})
 }
 
 // release stores the trials that were held back: the server is there after

@@ -22,11 +22,11 @@ func TestAProxyThatBuffersProvesNothing(t *testing.T) {
 	}{
 		"streams": {func(call) int { return 1 }, backends.CacheCold, true, false},
 		"buffers": {func(c call) int {
-			return map[bool]int{true: 30, false: 4}[c.req.Sampling.MaxTokens > WarmTokens]
+			return map[bool]int{true: 30, false: 4}[c.req.Sampling.MaxTokens > warmTokens]
 		}, backends.CacheUnverified, false, true},
 		"buffers, short answers": {func(call) int { return 4 }, backends.CacheUnverified, true, true},
 		"one busy moment": {func(c call) int {
-			return map[bool]int{true: 30, false: 1}[c.req.Sampling.MaxTokens > WarmTokens]
+			return map[bool]int{true: 30, false: 1}[c.req.Sampling.MaxTokens > warmTokens]
 		}, backends.CacheUnverified, false, false},
 		"a calibration in part": {func(c call) int { return map[bool]int{true: 4, false: 1}[c.n == 2] }, backends.CacheCold, true, false},
 	} {

@@ -60,7 +60,7 @@ func TestBusyServersAreWaitedFor(t *testing.T) {
 			if d, ok := tr.Attempts[3].Turns[0].Trace.Latency(); !ok || d != time.Second {
 				t.Errorf("latency %v: the waits are not the model's", d)
 			}
-			for _, e := range watch.of(AttemptFailed) {
+			for _, e := range watch.of(attemptFailed) {
 				if *e.Wait != c.asks {
 					t.Errorf("told of a wait of %v, %v were asked for", *e.Wait, c.asks)
 				}

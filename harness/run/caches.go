@@ -14,8 +14,8 @@ import (
 	"assay/timing"
 )
 
-// Warmth is what the warm-up of a class found.
-type Warmth struct {
+// warmth is what the warm-up of a class found.
+type warmth struct {
 	Calibration *results.Calibration // nil: there is none
 	Why         string               // why not, where one is needed
 }
@@ -24,12 +24,12 @@ type Warmth struct {
 // with other pixels and other words, which no cache can know whatever it goes by.
 const calibrationRounds = 3
 
-// WarmTokens is how many tokens a reply has at most that nobody reads: one less than
+// warmTokens is how many tokens a reply has at most that nobody reads: one less than
 // what, in one read, hides when the first came.
-const WarmTokens = 7
+const warmTokens = 7
 
-// Prober sends what no trial is.
-type Prober struct {
+// prober sends what no trial is.
+type prober struct {
 	// Send sends one message as often as a trial would be tried; what names it.
 	Send  func(ctx context.Context, what string, m backends.Message, cold backends.Nonce) (*backends.Response, *timing.Recorder, error)
 	Fresh func() backends.Nonce // one that was never used
@@ -39,14 +39,14 @@ type Prober struct {
 // Calibrate finds out what a fresh and what a repeated answer to a message of a class
 // take, whose pictures have these sizes. A calibration that leaves doubts after all
 // rounds is given with its last one; nil: the server does not say what is needed.
-func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message, sizes []image.Point) (*results.Calibration, error) {
+func (p prober) Calibrate(ctx context.Context, class string, m backends.Message, sizes []image.Point) (*results.Calibration, error) {
 	trial := m
 	var c *results.Calibration
 	var counts []int
 	together, asked := 0, 0
 	for round := range calibrationRounds {
 		if round > 0 {
-			if Doubt(c) == "" {
+			if doubt(c) == "" {
 				break
 			}
 			var err error
@@ -62,10 +62,10 @@ func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message,
 				return nil, err
 			}
 			asked++
-			if n, _, all := rec.Trace().FirstRead(); all && n >= WarmTokens/2 {
+			if n, _, all := rec.Trace().FirstRead(); all && n >= warmTokens/2 {
 				together++
 			}
-			x, ok := Unloaded(rec.Trace(), resp.Server)
+			x, ok := unloaded(rec.Trace(), resp.Server)
 			switch {
 			case !ok:
 				return nil, nil
@@ -85,7 +85,7 @@ func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message,
 		}
 	}
 	if together == asked {
-		return nil, ErrBuffered
+		return nil, errBuffered
 	}
 	if len(counts) > 1 {
 		p.Warn(fmt.Sprintf("nonces of the same length cost this model %v prompt tokens: cold times differ by that", counts))
@@ -93,16 +93,16 @@ func (p Prober) Calibrate(ctx context.Context, class string, m backends.Message,
 	return c, nil
 }
 
-// ErrBuffered is that every reply to a calibration came in one read: when a first token
+// errBuffered is that every reply to a calibration came in one read: when a first token
 // came is not known, and so is not what a time says of the caches.
-var ErrBuffered = errors.New("replies come in one chunk, so that their times say nothing of the caches; " + backends.Unbuffer)
+var errBuffered = errors.New("replies come in one chunk, so that their times say nothing of the caches; " + backends.Unbuffer)
 
 // plainMessage is as long and its pictures are as large as a trial's, and no
 // trial sends it. Every n gives another one.
 func plainMessage(trial backends.Message, sizes []image.Point, n int) (backends.Message, error) {
 	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("%d. %s", n, trial.Text)}
 	for i, s := range sizes {
-		pic, err := StandIn(s, n, trial.Images[i].MIME)
+		pic, err := standIn(s, n, trial.Images[i].MIME)
 		if err != nil {
 			return m, fmt.Errorf("caches: internal error: warm-up picture: %w", err)
 		}
@@ -111,9 +111,9 @@ func plainMessage(trial backends.Message, sizes []image.Point, n int) (backends.
 	return m, nil
 }
 
-// Unloaded is TTFT without what the server calls loading; false: one of the two
+// unloaded is TTFT without what the server calls loading; false: one of the two
 // is not known.
-func Unloaded(t timing.Trace, s backends.Timings) (time.Duration, bool) {
+func unloaded(t timing.Trace, s backends.Timings) (time.Duration, bool) {
 	ttft, ok := t.TTFT()
 	if !ok || s.Load == nil {
 		return 0, false
@@ -128,10 +128,10 @@ const (
 	likeReused = 0.5
 )
 
-// Doubt is why a calibration tells nothing of a time; "": it does. It is clear
+// doubt is why a calibration tells nothing of a time; "": it does. It is clear
 // where a repeat is much faster than a fresh request, and where it is as slow:
 // then nothing is reused that would show.
-func Doubt(c *results.Calibration) string {
+func doubt(c *results.Calibration) string {
 	first, second := float64(c.Fresh[0]), float64(c.Fresh[1])
 	part := float64(c.Repeat) / min(first, second)
 	switch {
@@ -157,7 +157,7 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 		fresh *= float64(*tokens) / float64(*c.PromptTokens)
 	}
 	out := backends.Cache{Field: "TTFT - load_duration", Value: fmt.Sprintf("%s ms; calibrated: fresh %s ms, repeated %s ms", ms(x), ms(c.Fresh...), ms(c.Repeat))}
-	switch why := Doubt(c); {
+	switch why := doubt(c); {
 	case why != "":
 		out.State, out.Reason = backends.CacheUnverified, "calibration failed: "+why
 	case float64(x) >= likeFresh*fresh:
@@ -181,9 +181,9 @@ func ms(list ...time.Duration) string {
 	return strings.Join(out, ", ")
 }
 
-// NoteCache adds to an attempt's cache state what one turn's response says: the
+// noteCache adds to an attempt's cache state what one turn's response says: the
 // least cold turn decides.
-func NoteCache(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cache) {
+func noteCache(c *results.Cache, w *warmth, turn results.Turn, said backends.Cache) {
 	switch {
 	case said.State == "":
 		said = backends.Cache{State: backends.CacheUnverified, Reason: "the server says nothing of its caches"}
@@ -196,7 +196,7 @@ func NoteCache(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cac
 			said.Reason = "the calibration failed: " + w.Why
 		}
 	default:
-		x, ok := Unloaded(turn.Trace, turn.Server)
+		x, ok := unloaded(turn.Trace, turn.Server)
 		if !ok && turn.Trace.Buffered() {
 			said = backends.Cache{State: backends.CacheUnverified, Reason: "many tokens came in one read: when the first came is not known"}
 			break
@@ -214,12 +214,12 @@ func NoteCache(c *results.Cache, w *Warmth, turn results.Turn, said backends.Cac
 	}
 }
 
-// LoadLimit is the longest load duration that is still no load of the model.
+// loadLimit is the longest load duration that is still no load of the model.
 // Ollama counts receiving and parsing the request as loading, so a warm model
 // reports 1 to 16 ms, more for a larger picture or on a busy computer; loading
 // one of 1 MB took 250 ms and more on every version tried (0.9.6 to 0.32.15).
 // 200 ms and 20 ms per MB of the request lie between. The limit does not grow
 // with the answer's length, which would hide a load inside a long one.
-func LoadLimit(sent int) time.Duration {
+func loadLimit(sent int) time.Duration {
 	return 200*time.Millisecond + time.Duration(sent)*20*time.Nanosecond
 }

@@ -257,12 +257,12 @@ func (m *memory) kinds() map[string]string {
 }
 
 // seen keeps all events.
-type seen struct{ events []Event }
+type seen struct{ events []event }
 
-func (s *seen) Event(e Event) { s.events = append(s.events, e) }
+func (s *seen) Event(e event) { s.events = append(s.events, e) }
 
-func (s *seen) of(k EventKind) []Event {
-	return slices.DeleteFunc(slices.Clone(s.events), func(e Event) bool { return e.Kind != k })
+func (s *seen) of(k eventKind) []event {
+	return slices.DeleteFunc(slices.Clone(s.events), func(e event) bool { return e.Kind != k })
 }
 
 func picture(w, h int, seed uint8) dataset.Image {

@@ -4,32 +4,32 @@ package run
 
 import "sync"
 
-// Air is where requests are. The zero Air is empty.
-type Air struct {
+// air is where requests are. The zero Air is empty.
+type air struct {
 	mu     sync.Mutex
-	active map[*Flight]bool
+	active map[*flight]bool
 }
 
-// Flight is a request on the wire.
-type Flight struct{ concurrent bool }
+// flight is a request on the wire.
+type flight struct{ concurrent bool }
 
 // Fly notes that a request is on the wire.
-func (a *Air) Fly() *Flight {
+func (a *air) Fly() *flight {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	me := &Flight{}
+	me := &flight{}
 	for o := range a.active {
 		o.concurrent, me.concurrent = true, true
 	}
 	if a.active == nil {
-		a.active = map[*Flight]bool{}
+		a.active = map[*flight]bool{}
 	}
 	a.active[me] = true
 	return me
 }
 
 // Land notes that it ended, and says whether another was on the wire meanwhile.
-func (a *Air) Land(me *Flight) (concurrent bool) {
+func (a *air) Land(me *flight) (concurrent bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.active, me)
@@ -37,7 +37,7 @@ func (a *Air) Land(me *Flight) (concurrent bool) {
 }
 
 // Number is how many requests are on the wire now.
-func (a *Air) Number() int {
+func (a *air) Number() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.active)

@@ -15,8 +15,8 @@ import (
 	"assay/results"
 )
 
-// Input is what a trial sends, ready to be sent.
-type Input struct {
+// input is what a trial sends, ready to be sent.
+type input struct {
 	Before  []backends.Message // examples: a question with its pictures, and its answer
 	Images  []backends.Image   // of the question
 	Sizes   []image.Point      // of all pictures, those of examples first
@@ -25,7 +25,7 @@ type Input struct {
 }
 
 // First is all that the first turn holds as one message: as many words and pictures.
-func (in Input) First() backends.Message {
+func (in input) First() backends.Message {
 	out := backends.Message{Role: backends.User}
 	for _, m := range in.Before {
 		out.Text += m.Text + "\n"
@@ -43,14 +43,14 @@ func (e inputError) Unwrap() error { return e.error }
 
 // Prepare makes what a trial sends, as Run does: outside any clock. said gives the
 // answers that enter its prompts; its errors are returned as they are.
-func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error)) (Input, error) {
+func Prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error)) (input, error) {
 	return prepare(ctx, t, set, end, seed, said, render.New())
 }
 
 // prepare is Prepare with the pictures of a run. The error is an inputError,
 // or ends the run.
-func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (Input, error) {
-	var in Input
+func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed uint64, said func(results.Key) (string, error), pictures *render.Renderer) (input, error) {
+	var in input
 	draw := func(what string, it *dataset.Item, c perturb.Condition, how render.Frame) ([]backends.Image, error) {
 		how.WebP = end.ReadsWebP
 		pics, sizes, err := pictures.Item(ctx, it, c, how, seed)
@@ -100,7 +100,7 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 // pictures with the first turn, examples before it, and what the model said before each
 // further one.
 // nonce keeps the server's caches cold; "": they are not.
-func (in Input) Request(set Settings, end Endpoint, said []string, nonce backends.Nonce) *backends.Request {
+func (in input) Request(set Settings, end Endpoint, said []string, nonce backends.Nonce) *backends.Request {
 	talk := slices.Clone(in.Before)
 	for i, prompt := range in.Prompts[:len(said)+1] {
 		m := backends.Message{Role: backends.User, Text: prompt}
@@ -132,7 +132,7 @@ func request(talk []backends.Message, set Settings, end Endpoint) *backends.Requ
 //
 // where the numbers of images are in the JSON; without examples, nothing is there of them. The model is not in it: the key
 // and the manifest's identity name that. A nonce is never in it.
-func digest(in Input, s backends.Sampling, end Endpoint) (results.Digest, error) {
+func digest(in input, s backends.Sampling, end Endpoint) (results.Digest, error) {
 	var shown []int
 	for i := 0; i < len(in.Before); i += 2 {
 		shown = append(shown, len(in.Before[i].Images))

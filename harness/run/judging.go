@@ -10,9 +10,9 @@ import (
 	"assay/results"
 )
 
-// Judging tells how far judges are, by answers: how many judgments those will ask for
+// judging tells how far judges are, by answers: how many judgments those will ask for
 // shows only as they are read.
-type Judging struct {
+type judging struct {
 	total int // answers
 	now   func() time.Time
 
@@ -29,12 +29,12 @@ type Judging struct {
 const judgingEvery = 5 * time.Second
 
 // NewJudging tells of the judging of so many stored answers.
-func NewJudging(answers int, now func() time.Time) *Judging {
-	return &Judging{total: answers, now: now, at: now()}
+func NewJudging(answers int, now func() time.Time) *judging {
+	return &judging{total: answers, now: now, at: now()}
 }
 
 // Count lets tasks by and counts their answers, which come one after another.
-func (j *Judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task, error] {
+func (j *judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		j.mu.Lock()
 		j.pass, j.seen, j.atSeen, j.last = j.pass+1, 0, 0, results.Key{}
@@ -54,14 +54,14 @@ func (j *Judging) Count(tasks iter.Seq2[judge.Task, error]) iter.Seq2[judge.Task
 }
 
 // Left is how many stored answers judges have not begun with.
-func (j *Judging) Left() int {
+func (j *judging) Left() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return max(0, j.total-j.seen)
 }
 
 // Line is a line to show, or nothing, where the last one is young.
-func (j *Judging) Line(p judge.Progress) string {
+func (j *judging) Line(p judge.Progress) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.now()

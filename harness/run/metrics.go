@@ -2,7 +2,7 @@
 // OpenMetrics text.
 //
 //  1. A Meter is told what the store holds (Begin), and learns of every trial through
-//     the MetricsStore that it puts before the run's, of judges, requests and devices.
+//     the metricsStore that it puts before the run's, of judges, requests and devices.
 //  2. ServeHTTP writes what it knows. What is not known has no line, and is never 0.
 
 package run
@@ -30,7 +30,7 @@ import (
 // Meter counts what a run does. A nil *Meter counts nothing. It may be used from
 // several goroutines.
 type Meter struct {
-	air   Air
+	air   air
 	serve http.Handler
 
 	trials                      *prometheus.GaugeVec // the store's
@@ -87,7 +87,7 @@ func (m *Meter) Begin(extents []results.Extent) {
 const metricsAnswered, metricsFailed = "answered", "failed"
 
 // Air is where the run is to say which requests are on the wire.
-func (m *Meter) Air() *Air {
+func (m *Meter) Air() *air {
 	if m == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (m *Meter) Watch(latest func() []machine.Reading) {
 }
 
 // Judging shows how far judges are, as lines on notes, and counts.
-func (m *Meter) Judging(shown *Judging, notes io.Writer) func(judge.Progress) {
+func (m *Meter) Judging(shown *judging, notes io.Writer) func(judge.Progress) {
 	if m != nil {
 		m.mu.Lock()
 		m.judging = shown
@@ -121,17 +121,17 @@ func (m *Meter) Judging(shown *Judging, notes io.Writer) func(judge.Progress) {
 	}
 }
 
-// MetricsStore is a run's store that tells a meter of every trial.
-type MetricsStore struct {
+// metricsStore is a run's store that tells a meter of every trial.
+type metricsStore struct {
 	*store.Store
 	meter *Meter // nil: nobody is told
 }
 
 // Store puts the meter before a run's store.
-func (m *Meter) Store(st *store.Store) MetricsStore { return MetricsStore{st, m} }
+func (m *Meter) Store(st *store.Store) metricsStore { return metricsStore{st, m} }
 
 // PutTrial stores a trial, and then tells.
-func (s MetricsStore) PutTrial(ctx context.Context, t results.Trial) error {
+func (s metricsStore) PutTrial(ctx context.Context, t results.Trial) error {
 	if s.meter == nil {
 		return s.Store.PutTrial(ctx, t)
 	}

@@ -7,8 +7,8 @@ import (
 	"assay/timing"
 )
 
-// Moment is the same instant on all clocks.
-type Moment struct {
+// moment is the same instant on all clocks.
+type moment struct {
 	Wall  time.Time      // without a monotonic reading
 	Mono  time.Duration  // on the run's clock
 	Other *timing.Clocks // nil: the machine does not show them
@@ -18,7 +18,7 @@ type Moment struct {
 // slept, the clock was steered, the wall clock was set. Arrival stamps come from
 // the wall clock, so then they may be wrong; one that is only steered runs at most
 // 0.05 % fast or slow.
-func Flags(from, to Moment) []results.Flag {
+func Flags(from, to moment) []results.Flag {
 	var out []results.Flag
 	mono := to.Mono - from.Mono
 	drift := to.Wall.Sub(from.Wall) - mono

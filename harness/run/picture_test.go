@@ -55,7 +55,7 @@ func TestWarmUpPerSizeClassOfTimedStudies(t *testing.T) {
 			}
 		}
 		got = append(got, c.req.Model+" "+size)
-		if c.req.Sampling.MaxTokens != WarmTokens {
+		if c.req.Sampling.MaxTokens != warmTokens {
 			t.Errorf("warm-up of up to %d tokens", c.req.Sampling.MaxTokens)
 		}
 	}
@@ -220,10 +220,10 @@ func TestTheRandomnessOfAPictureBelongsToSeedAndItem(t *testing.T) {
 // failures could no longer be tried again.
 func TestInputsDigestIsStableAndCoversWhatIsSent(t *testing.T) {
 	yes, seed := true, int64(3)
-	in := Input{Images: []backends.Image{{Bytes: []byte("one"), MIME: "image/png"}, {Bytes: []byte("two"), MIME: "image/jpeg"}}, Prompts: []string{"look", "so?"}}
+	in := input{Images: []backends.Image{{Bytes: []byte("one"), MIME: "image/png"}, {Bytes: []byte("two"), MIME: "image/jpeg"}}, Prompts: []string{"look", "so?"}}
 	set := backends.Sampling{Temperature: 0.1, MaxTokens: 64, Seed: &seed}
 	end := Endpoint{Model: "m", Think: &yes, Options: map[string]any{"num_ctx": 4096, "keep_alive": "30m"}}
-	of := func(in Input, s backends.Sampling, e Endpoint) results.Digest {
+	of := func(in input, s backends.Sampling, e Endpoint) results.Digest {
 		t.Helper()
 		d, err := digest(in, s, e)
 		if err != nil {
@@ -236,24 +236,24 @@ func TestInputsDigestIsStableAndCoversWhatIsSent(t *testing.T) {
 		t.Errorf("digest %s, want %s", base, want)
 	}
 	all := []results.Digest{base}
-	vary := func(change func(*Input, *backends.Sampling, *Endpoint)) {
+	vary := func(change func(*input, *backends.Sampling, *Endpoint)) {
 		i, s, e := in, set, end
 		i.Images, i.Prompts = slices.Clone(in.Images), slices.Clone(in.Prompts)
 		change(&i, &s, &e)
 		all = append(all, of(i, s, e))
 	}
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Images[1].Bytes = []byte("2") })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Images[1].MIME = "image/png" })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { slices.Reverse(i.Images) })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Images = i.Images[:1] })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Prompts[0] = "look!" })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Prompts[1] = "so" })
-	vary(func(i *Input, _ *backends.Sampling, _ *Endpoint) { i.Prompts = []string{"look", "so?", ""} })
-	vary(func(_ *Input, s *backends.Sampling, _ *Endpoint) { s.Temperature = 0 })
-	vary(func(_ *Input, s *backends.Sampling, _ *Endpoint) { s.MaxTokens = 65 })
-	vary(func(_ *Input, s *backends.Sampling, _ *Endpoint) { s.Seed = nil })
-	vary(func(_ *Input, _ *backends.Sampling, e *Endpoint) { e.Think = nil })
-	vary(func(_ *Input, _ *backends.Sampling, e *Endpoint) {
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Images[1].Bytes = []byte("2") })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Images[1].MIME = "image/png" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { slices.Reverse(i.Images) })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Images = i.Images[:1] })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Prompts[0] = "look!" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Prompts[1] = "so" })
+	vary(func(i *input, _ *backends.Sampling, _ *Endpoint) { i.Prompts = []string{"look", "so?", ""} })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.Temperature = 0 })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.MaxTokens = 65 })
+	vary(func(_ *input, s *backends.Sampling, _ *Endpoint) { s.Seed = nil })
+	vary(func(_ *input, _ *backends.Sampling, e *Endpoint) { e.Think = nil })
+	vary(func(_ *input, _ *backends.Sampling, e *Endpoint) {
 		e.Options = map[string]any{"num_ctx": 8192, "keep_alive": "30m"}
 	})
 	for i, d := range all {

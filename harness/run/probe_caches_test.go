@@ -56,13 +56,13 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 func TestACountSaysMoreThanATime(t *testing.T) {
 	n := func(i int) *int { return &i }
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	w := &Warmth{Calibration: &results.Calibration{Fresh: []time.Duration{ms(800), ms(810)}, Repeat: ms(40), PromptTokens: n(1000)}}
+	w := &warmth{Calibration: &results.Calibration{Fresh: []time.Duration{ms(800), ms(810)}, Repeat: ms(40), PromptTokens: n(1000)}}
 	load := time.Duration(0)
 	rec := timing.NewRecorder(timing.NewClock())
 	rec.MarkAt(timing.Start, 0)
 	rec.Chunks([]timing.Chunk{{At: ms(790), Runes: 1, Answer: true}}, timing.StampsUser)
 	for _, c := range []struct {
-		warm   *Warmth
+		warm   *warmth
 		reused *int
 		want   backends.CacheState
 	}{
@@ -70,7 +70,7 @@ func TestACountSaysMoreThanATime(t *testing.T) {
 		{nil, n(0), backends.CacheUnverified}, {nil, n(900), backends.CacheHit},
 	} {
 		var got results.Cache
-		NoteCache(&got, c.warm, results.Turn{Trace: rec.Trace(), Server: backends.Timings{Load: &load}, Usage: backends.Usage{PromptTokens: n(1000), CachedTokens: c.reused}}, backends.Cache{State: backends.CacheTimed})
+		noteCache(&got, c.warm, results.Turn{Trace: rec.Trace(), Server: backends.Timings{Load: &load}, Usage: backends.Usage{PromptTokens: n(1000), CachedTokens: c.reused}}, backends.Cache{State: backends.CacheTimed})
 		if got.State != c.want || (got.Field == "cached_tokens") != (c.want == backends.CacheHit) {
 			t.Errorf("calibrated %t, %v reused: %+v, want %s", c.warm != nil, c.reused, got.Cache, c.want)
 		}

@@ -17,28 +17,28 @@ import (
 	"assay/results/text"
 )
 
-// Display is told what happens, one event at a time.
-type Display interface {
-	Event(Event)
+// display is told what happens, one event at a time.
+type display interface {
+	Event(event)
 }
 
-// EventKind says what happened.
-type EventKind string
+// eventKind says what happened.
+type eventKind string
 
 const (
-	RunStarted    EventKind = "run_started"    // Trials to do, Skipped stored before
-	BlockStarted  EventKind = "block_started"  // Model, Trials to do
-	TrialDone     EventKind = "trial_done"     // Key, Took, InFlight
-	TrialFailed   EventKind = "trial_failed"   // Key, Took, InFlight, Failure, Text
-	TrialAgain    EventKind = "trial_again"    // Key, Text: done, and to be done once more; Failure: the first flag
-	AttemptFailed EventKind = "attempt_failed" // Model, Failure, Text, Wait; Key unless no trial was concerned
-	Warning       EventKind = "warning"        // Model, Text
-	BlockEnded    EventKind = "block_ended"    // Model, Trials left undone
+	runStarted    eventKind = "run_started"    // Trials to do, Skipped stored before
+	blockStarted  eventKind = "block_started"  // Model, Trials to do
+	trialDone     eventKind = "trial_done"     // Key, Took, InFlight
+	trialFailed   eventKind = "trial_failed"   // Key, Took, InFlight, Failure, Text
+	trialAgain    eventKind = "trial_again"    // Key, Text: done, and to be done once more; Failure: the first flag
+	attemptFailed eventKind = "attempt_failed" // Model, Failure, Text, Wait; Key unless no trial was concerned
+	warning       eventKind = "warning"        // Model, Text
+	blockEnded    eventKind = "block_ended"    // Model, Trials left undone
 )
 
-// Event is something that a person who watches wants to know.
-type Event struct {
-	Kind     EventKind
+// event is something that a person who watches wants to know.
+type event struct {
+	Kind     eventKind
 	Model    string
 	Key      results.Key
 	Trials   int            // to do, or left undone
@@ -66,19 +66,19 @@ const latest = 31
 // sameMessages is how many messages of one kind and model are shown.
 const sameMessages = 3
 
-func (t *tally) add(e Event) {
+func (t *tally) add(e event) {
 	switch e.Kind {
-	case RunStarted:
+	case runStarted:
 		t.total = e.Trials
-	case BlockStarted:
+	case blockStarted:
 		t.block, t.inBlock = e.Trials, 0
-	case TrialAgain:
+	case trialAgain:
 		t.total++
 		t.block++
-	case BlockEnded:
+	case blockEnded:
 		t.total -= e.Trials
-	case TrialDone, TrialFailed:
-		if e.Kind == TrialDone {
+	case trialDone, trialFailed:
+		if e.Kind == trialDone {
 			t.done++
 		} else {
 			t.failed++
@@ -141,16 +141,16 @@ func Rough(d time.Duration) string {
 
 // message is what of an event deserves a line of its own; false: nothing. Of
 // the same kind and model only the first few are shown: the count says the rest.
-func (t *tally) message(e Event) (string, bool) {
+func (t *tally) message(e event) (string, bool) {
 	var s string
 	switch {
-	case e.Kind == Warning:
+	case e.Kind == warning:
 		return fmt.Sprintf("%s: %s\n", e.Model, e.Text), true
-	case e.Kind == AttemptFailed && e.Wait != nil:
+	case e.Kind == attemptFailed && e.Wait != nil:
 		s = fmt.Sprintf("%s: %s; next try in %s\n", e.Model, e.Text, e.Wait.Round(100*time.Millisecond))
-	case e.Kind == TrialAgain:
+	case e.Kind == trialAgain:
 		s = fmt.Sprintf("%s will be done again: %s\n", e.Key.Name(), e.Text)
-	case e.Kind == TrialFailed:
+	case e.Kind == trialFailed:
 		s = fmt.Sprintf("%s failed: %s\n", e.Key.Name(), e.Text)
 	default:
 		return "", false
@@ -166,9 +166,9 @@ func (t *tally) message(e Event) (string, bool) {
 	return s, t.told[same] <= sameMessages
 }
 
-// Lines shows progress as plain lines: one per twentieth of the run, or when a
+// lines shows progress as plain lines: one per twentieth of the run, or when a
 // trial ends half a minute or more after the last line.
-type Lines struct {
+type lines struct {
 	w    io.Writer
 	now  func() time.Time
 	t    tally
@@ -181,37 +181,37 @@ const (
 	lineShare = 20
 )
 
-// NewLines writes to w. now is the wall clock.
-func NewLines(w io.Writer, now func() time.Time) *Lines { return &Lines{w: w, now: now, last: now()} }
+// newLines writes to w. now is the wall clock.
+func newLines(w io.Writer, now func() time.Time) *lines { return &lines{w: w, now: now, last: now()} }
 
 // Event implements Display.
-func (l *Lines) Event(e Event) {
+func (l *lines) Event(e event) {
 	l.t.add(e)
 	if s, ok := l.t.message(e); ok {
 		io.WriteString(l.w, s)
 	}
 	switch e.Kind {
-	case RunStarted:
+	case runStarted:
 		fmt.Fprintf(l.w, "%d trials to do, %d stored before\n", e.Trials, e.Skipped)
-	case BlockStarted:
+	case blockStarted:
 		fmt.Fprintf(l.w, "%s: %d trials\n", e.Model, e.Trials)
 		l.last = l.now()
-	case TrialDone, TrialFailed:
+	case trialDone, trialFailed:
 		n := l.t.done + l.t.failed
 		if n < l.t.total && (n-l.mark)*lineShare < l.t.total && l.now().Sub(l.last) < lineEvery {
 			return
 		}
 		l.mark, l.last = n, l.now()
 		fmt.Fprintf(l.w, "%s: %d of %d; run: %d of %d (%d %%), %s\n", e.Model, l.t.inBlock, l.t.block, n, l.t.total, 100*n/max(1, l.t.total), l.t.pace(l.t.failed))
-	case BlockEnded:
+	case blockEnded:
 		if e.Trials > 0 {
 			fmt.Fprintf(l.w, "%s: ended with %d trials left undone\n", e.Model, e.Trials)
 		}
 	}
 }
 
-// Bars shows progress on a terminal: a bar per model, messages above.
-type Bars struct {
+// bars shows progress on a terminal: a bar per model, messages above.
+type bars struct {
 	p *mpb.Progress
 
 	mu  sync.Mutex // the terminal is drawn from another goroutine
@@ -220,10 +220,10 @@ type Bars struct {
 	bad *int // failed trials of the bar's block
 }
 
-// NewBars draws on w, a terminal of width columns (0: ask it), until Close.
-func NewBars(w io.Writer, width int) *Bars {
+// newBars draws on w, a terminal of width columns (0: ask it), until Close.
+func newBars(w io.Writer, width int) *bars {
 	// Four frames a second: drawing must not take a core from a timed request.
-	return &Bars{p: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(250*time.Millisecond))}
+	return &bars{p: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(250*time.Millisecond))}
 }
 
 // Show is the display that fits w: bars on a terminal of width columns, else
@@ -231,27 +231,27 @@ func NewBars(w io.Writer, width int) *Bars {
 //
 // At the end of ctx on a terminal, the cursor goes back to the beginning of its line: the
 // terminal has written ^C there, and the next frame would begin behind it.
-func Show(ctx context.Context, w io.Writer, width int, terminal bool) (d Display, stop func()) {
+func Show(ctx context.Context, w io.Writer, width int, terminal bool) (d display, stop func()) {
 	if terminal {
 		if s, ok := w.(interface{ Raw() io.Writer }); ok { // one that shows what steers a terminal
 			w = s.Raw()
 		}
-		b := NewBars(w, width)
+		b := newBars(w, width)
 		back := context.AfterFunc(ctx, func() { io.WriteString(w, "\r") })
 		return b, func() {
 			back()
 			b.Close()
 		}
 	}
-	return NewLines(w, time.Now), func() {}
+	return newLines(w, time.Now), func() {}
 }
 
 // Event implements Display.
-func (b *Bars) Event(e Event) {
+func (b *bars) Event(e event) {
 	b.mu.Lock()
 	b.t.add(e)
 	s, say := b.t.message(e)
-	if e.Kind == TrialFailed {
+	if e.Kind == trialFailed {
 		*b.bad++
 	}
 	b.mu.Unlock()
@@ -260,7 +260,7 @@ func (b *Bars) Event(e Event) {
 		io.WriteString(b.p, text.VisibleLines(s))
 	}
 	switch e.Kind {
-	case BlockStarted:
+	case blockStarted:
 		bad := new(int)
 		b.bad = bad
 		b.bar = b.p.AddBar(int64(e.Trials),
@@ -273,12 +273,12 @@ func (b *Bars) Event(e Event) {
 				}
 				return b.t.pace(*bad)
 			})))
-	case TrialDone, TrialFailed:
+	case trialDone, trialFailed:
 		b.bar.Increment()
-	case BlockEnded:
+	case blockEnded:
 		b.bar.Abort(false)
 	}
 }
 
 // Close draws the last frame and gives the terminal back.
-func (b *Bars) Close() { b.p.Wait() }
+func (b *bars) Close() { b.p.Wait() }

@@ -16,22 +16,22 @@ import (
 func TestLinesOnAFakeClock(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
-	l := NewLines(&out, func() time.Time { return at })
-	step := func(d time.Duration, e Event) { at = at.Add(d); e.Model = "honest"; l.Event(e) }
+	l := newLines(&out, func() time.Time { return at })
+	step := func(d time.Duration, e event) { at = at.Add(d); e.Model = "honest"; l.Event(e) }
 	wait := 1200 * time.Millisecond
 
-	l.Event(Event{Kind: RunStarted, Trials: 100, Skipped: 20})
-	step(0, Event{Kind: BlockStarted, Trials: 60})
+	l.Event(event{Kind: runStarted, Trials: 100, Skipped: 20})
+	step(0, event{Kind: blockStarted, Trials: 60})
 	for range 4 { // below a twentieth, below half a minute
-		step(2*time.Second, Event{Kind: TrialDone, Took: 4 * time.Second, InFlight: 2})
+		step(2*time.Second, event{Kind: trialDone, Took: 4 * time.Second, InFlight: 2})
 	}
-	step(2*time.Second, Event{Kind: TrialDone, Took: 4 * time.Second, InFlight: 2})
-	step(31*time.Second, Event{Kind: TrialFailed, Took: 31 * time.Second, InFlight: 2, Failure: "stalled", Text: "nothing came", Key: results.Key{Study: "cot", Model: "honest", Item: "3", Arm: "direct", Condition: "baseline"}})
+	step(2*time.Second, event{Kind: trialDone, Took: 4 * time.Second, InFlight: 2})
+	step(31*time.Second, event{Kind: trialFailed, Took: 31 * time.Second, InFlight: 2, Failure: "stalled", Text: "nothing came", Key: results.Key{Study: "cot", Model: "honest", Item: "3", Arm: "direct", Condition: "baseline"}})
 	for range 5 {
-		step(0, Event{Kind: AttemptFailed, Failure: "server", Text: "busy", Wait: &wait})
+		step(0, event{Kind: attemptFailed, Failure: "server", Text: "busy", Wait: &wait})
 	}
-	step(0, Event{Kind: Warning, Text: "odd"})
-	step(0, Event{Kind: BlockEnded, Trials: 54})
+	step(0, event{Kind: warning, Text: "odd"})
+	step(0, event{Kind: blockEnded, Trials: 54})
 	want := `100 trials to do, 20 stored before
 honest: 60 trials
 honest: 5 of 60; run: 5 of 100 (5 %), 0 failed, 30/min, about 3 min left
@@ -51,13 +51,13 @@ honest: ended with 54 trials left undone
 
 func TestTimeLeftIsAMovingMedian(t *testing.T) {
 	var y tally
-	y.add(Event{Kind: RunStarted, Trials: 200})
+	y.add(event{Kind: runStarted, Trials: 200})
 	if _, ok := y.left(); ok {
 		t.Error("time left known before a trial ended")
 	}
 	feed := func(n int, took time.Duration) {
 		for range n {
-			y.add(Event{Kind: TrialDone, Took: took, InFlight: 1})
+			y.add(event{Kind: trialDone, Took: took, InFlight: 1})
 		}
 	}
 	check := func(want time.Duration) {
@@ -76,7 +76,7 @@ func TestTimeLeftIsAMovingMedian(t *testing.T) {
 	check(145 * time.Second)
 	feed(1, 9*time.Second)
 	check(144 * 9 * time.Second)
-	y.add(Event{Kind: BlockEnded, Trials: 44}) // nobody waits for what is not done
+	y.add(event{Kind: blockEnded, Trials: 44}) // nobody waits for what is not done
 	check(100 * 9 * time.Second)
 }
 
@@ -92,7 +92,7 @@ func TestRoughDurations(t *testing.T) {
 func TestShowWritesLinesWhereThereIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
 	p, stop := Show(t.Context(), &out, 0, false)
-	p.Event(Event{Kind: RunStarted, Trials: 3})
+	p.Event(event{Kind: runStarted, Trials: 3})
 	stop()
 	if out.String() != "3 trials to do, 0 stored before\n" {
 		t.Errorf("got %q", out.String())
@@ -104,13 +104,13 @@ func TestTheLastLineSaysAll(t *testing.T) {
 	for total := 1; total < 130; total += 3 {
 		var out bytes.Buffer
 		at := time.Unix(0, 0)
-		l := NewLines(&out, func() time.Time { return at })
-		l.Event(Event{Kind: RunStarted, Trials: total})
-		l.Event(Event{Kind: BlockStarted, Model: "honest", Trials: total})
+		l := newLines(&out, func() time.Time { return at })
+		l.Event(event{Kind: runStarted, Trials: total})
+		l.Event(event{Kind: blockStarted, Model: "honest", Trials: total})
 		for range total {
-			l.Event(Event{Kind: TrialDone, Model: "honest", Took: time.Second, InFlight: 1})
+			l.Event(event{Kind: trialDone, Model: "honest", Took: time.Second, InFlight: 1})
 		}
-		l.Event(Event{Kind: BlockEnded, Model: "honest"})
+		l.Event(event{Kind: blockEnded, Model: "honest"})
 		if want := fmt.Sprintf("run: %d of %d (100 %%)", total, total); strings.Count(out.String(), want) != 1 {
 			t.Errorf("%q is not written once:\n%s", want, out.String())
 		}
@@ -170,10 +170,10 @@ func TestInterruptedBarsStayWhole(t *testing.T) {
 		tty := &screen{width: 60}
 		ctx, cancel := context.WithCancel(t.Context())
 		p, stop := Show(ctx, tty, 60, true)
-		p.Event(Event{Kind: RunStarted, Trials: 9})
-		p.Event(Event{Kind: BlockStarted, Model: "honest", Trials: 9})
+		p.Event(event{Kind: runStarted, Trials: 9})
+		p.Event(event{Kind: blockStarted, Model: "honest", Trials: 9})
 		for range 2 {
-			p.Event(Event{Kind: TrialDone, Model: "honest", Took: time.Second, InFlight: 1})
+			p.Event(event{Kind: trialDone, Model: "honest", Took: time.Second, InFlight: 1})
 			time.Sleep(time.Second) // of the bubble
 			synctest.Wait()
 		}
@@ -181,7 +181,7 @@ func TestInterruptedBarsStayWhole(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		p.Event(Event{Kind: BlockEnded, Model: "honest", Trials: 7})
+		p.Event(event{Kind: blockEnded, Model: "honest", Trials: 7})
 		stop()
 		tty.Write([]byte("assay: interrupted\n"))
 		if len(tty.lines) != 2 || !strings.HasPrefix(tty.lines[0], "honest  2/9 [") || tty.lines[1] != "assay: interrupted" {

@@ -45,8 +45,8 @@ func TestEventsAddUp(t *testing.T) {
 		j.Endpoints["b"] = Endpoint{Backend: &server{}, Model: "b"}
 		j.Progress = w
 		sum := must(t, j)
-		ended := w.of(BlockEnded)
-		if n := len(w.of(TrialDone)); n != sum.Done || len(w.of(TrialFailed)) != sum.Failed || len(ended) != 2 || ended[0].Trials != 13 || ended[1].Trials != 0 {
+		ended := w.of(blockEnded)
+		if n := len(w.of(trialDone)); n != sum.Done || len(w.of(trialFailed)) != sum.Failed || len(ended) != 2 || ended[0].Trials != 13 || ended[1].Trials != 0 {
 			t.Errorf("%d done, ended %v; %+v", n, ended, sum)
 		}
 		order := ""

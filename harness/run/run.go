@@ -93,8 +93,8 @@ type Watch interface {
 	Flags(from, to time.Duration) []results.Flag
 }
 
-// Thermometer is a Watch that knows temperatures.
-type Thermometer interface {
+// thermometer is a Watch that knows temperatures.
+type thermometer interface {
 	// Temperature is that of the hottest GPU now, in degrees Celsius; false: unknown.
 	Temperature() (celsius float64, ok bool)
 }
@@ -106,9 +106,9 @@ type Keeper interface {
 	Keep() error
 }
 
-// Writer keeps a trial, and who served it, which comes first. When PutTrial
+// writer keeps a trial, and who served it, which comes first. When PutTrial
 // returns, the trial is durable.
-type Writer interface {
+type writer interface {
 	PutTrial(ctx context.Context, t results.Trial) error
 	PutServed(ctx context.Context, id backends.Identity) error
 }
@@ -117,7 +117,7 @@ type Writer interface {
 type Store interface {
 	plan.Outcomes
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
-	Writer
+	writer
 }
 
 // Job is what to run.
@@ -157,8 +157,8 @@ type Job struct {
 	// GiveUpAfter is how many trials in a row may find no server before their
 	// block stops; 0: 5.
 	GiveUpAfter int
-	Progress    Display // nil: nobody watches
-	Air         *Air    // where its requests are; nil: nobody asks
+	Progress    display // nil: nobody watches
+	Air         *air    // where its requests are; nil: nobody asks
 	Watch       Watch   // nil: nobody looks at the machine
 
 	// Stopped says whether a process of the model's server is stopped now; nil: that
@@ -180,21 +180,21 @@ type Summary struct {
 	Repeated     int            // attempts at trials whose time did not count
 	Invalid      int            // of all answers of timed studies: those whose time still does not count
 	ByKind       map[string]int // of Failed: backends.Kind, "needs", "input"
-	Refused      []Refusal      // what cannot run as configured; nothing was sent
-	Stopped      []Stop         // blocks that ended early because of their server
+	Refused      []refusal      // what cannot run as configured; nothing was sent
+	Stopped      []stop         // blocks that ended early because of their server
 	Warnings     []string       // what went wrong without costing a trial
 }
 
-// Refusal is a block, or one study of it, that is not run.
-type Refusal struct {
+// refusal is a block, or one study of it, that is not run.
+type refusal struct {
 	Model  string
 	Study  string // "": the whole block
 	Trials int    // of this plan that are left
 	Reason string // what was found and what to do
 }
 
-// Stop is a block that ended before its last trial.
-type Stop struct {
+// stop is a block that ended before its last trial.
+type stop struct {
 	Model string
 	Left  int   // trials still to do
 	Err   error // what happened and how to go on; wraps the *backends.Error
@@ -221,7 +221,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	}
 	r := &run{job: job, sum: sum, invalid: map[results.Key]bool{}, proven: map[[2]string]bool{}, pictures: render.New()}
 	if r.job.Air == nil {
-		r.job.Air = &Air{}
+		r.job.Air = &air{}
 	}
 	if r.job.Enough == nil {
 		r.job.Enough = context.Background()
@@ -256,7 +256,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 			}
 		}
 	}
-	r.tell(Event{Kind: RunStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
+	r.tell(event{Kind: runStarted, Trials: r.sum.Left + repeats, Skipped: r.sum.Skipped - repeats})
 	for i, b := range job.Plan.Blocks {
 		if !slices.ContainsFunc(blocks[i].Marks, func(m plan.Mark) bool { return m&(plan.Undone|plan.Again) != 0 }) {
 			continue
@@ -286,7 +286,7 @@ func (job Job) mark(o results.KeyedOutcome) (m plan.Mark) {
 
 // check finds what is wrong with a job before anything is sent.
 func check(job Job) error {
-	_, measured := job.Watch.(Thermometer)
+	_, measured := job.Watch.(thermometer)
 	for _, b := range job.Plan.Blocks {
 		if job.Endpoints[b.Model].Backend == nil {
 			return fmt.Errorf("runner: model %q is planned but has no backend", b.Model)
@@ -386,7 +386,7 @@ func (r *run) counts(k results.Key, valid bool) {
 }
 
 // tell passes an event on, one at a time.
-func (r *run) tell(e Event) {
+func (r *run) tell(e event) {
 	if r.job.Progress == nil {
 		return
 	}
@@ -400,7 +400,7 @@ func (r *run) warn(model, text string) {
 	r.mu.Lock()
 	r.sum.Warnings = append(r.sum.Warnings, model+": "+text)
 	r.mu.Unlock()
-	r.tell(Event{Kind: Warning, Model: model, Text: text})
+	r.tell(event{Kind: warning, Model: model, Text: text})
 }
 
 // interrupted is the error of a run whose context ended, or that was told that it is enough.
@@ -417,12 +417,12 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	early, end := context.WithCancel(ctx) // until there are trials
 	defer end()
 	defer context.AfterFunc(r.job.Enough, end)()
-	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*Warmth{}}
+	bl := &block{run: r, model: b.Model, end: r.job.Endpoints[b.Model], again: again, due: len(again), warmed: map[string]*warmth{}}
 	var stopped func() bool
 	if r.job.Stopped != nil {
 		stopped = func() bool { return r.job.Stopped(b.Model) }
 	}
-	bl.still = Start(r.job.Clock, stopped)
+	bl.still = start(r.job.Clock, stopped)
 	defer bl.still.Close()
 	if r.job.Begin != nil {
 		if err := r.job.Begin(early, b.Model); err != nil {
@@ -435,10 +435,10 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	if r.job.Ended != nil {
 		defer r.job.Ended(b.Model)
 	}
-	r.tell(Event{Kind: BlockStarted, Model: b.Model, Trials: len(undone) + len(again)})
+	r.tell(event{Kind: blockStarted, Model: b.Model, Trials: len(undone) + len(again)})
 	left := r.sum.Left - len(undone) // of the blocks to come
 	defer func() {
-		r.tell(Event{Kind: BlockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due})
+		r.tell(event{Kind: blockEnded, Model: b.Model, Trials: r.sum.Left - left + bl.due})
 	}()
 
 	id, err := bl.identify(early, r.job.Settings[slices.Concat(undone, again)[0].Key.Study])
@@ -447,23 +447,23 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	}
 	if err != nil {
 		bl.stop(fmt.Errorf("nothing was sent: %w; run the same command again once that is mended", err))
-		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: len(undone), Err: bl.stopped})
+		r.sum.Stopped = append(r.sum.Stopped, stop{Model: b.Model, Left: len(undone), Err: bl.stopped})
 		return nil
 	}
 	bl.identified(ctx, id)
 	if known, ok := r.job.Known[b.Model]; ok {
 		if diff := id.ChangesFrom(known); len(diff) > 0 {
-			r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
+			r.refuse(refusal{Model: b.Model, Trials: len(undone), Reason: "the model is not the one of the trials in the store: " + strings.Join(diff, ", ") +
 				"; serve the former one again, or give the present one a store of its own (store: in bench.yaml)"})
 			return nil
 		}
 	}
 	if think := bl.end.Think; think != nil && *think && id.Thinking != nil && !*id.Thinking {
-		r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: fmt.Sprintf("%s says that model %q cannot think, and think: true asks for it; take think: true away", id.Server, bl.end.Model)})
+		r.refuse(refusal{Model: b.Model, Trials: len(undone), Reason: fmt.Sprintf("%s says that model %q cannot think, and think: true asks for it; take think: true away", id.Server, bl.end.Model)})
 		return nil
 	}
 	if why := bl.unlimited(ctx); why != "" {
-		r.refuse(Refusal{Model: b.Model, Trials: len(undone), Reason: why})
+		r.refuse(refusal{Model: b.Model, Trials: len(undone), Reason: why})
 		return nil
 	}
 	bl.look(ctx, b)
@@ -490,7 +490,7 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 		bl.giveUp()
 	}
 	if bl.stopped != nil {
-		r.sum.Stopped = append(r.sum.Stopped, Stop{Model: b.Model, Left: r.sum.Left - left - bl.refused, Err: bl.stopped})
+		r.sum.Stopped = append(r.sum.Stopped, stop{Model: b.Model, Left: r.sum.Left - left - bl.refused, Err: bl.stopped})
 	}
 	return nil
 }
@@ -520,13 +520,13 @@ func (bl *block) all(ctx context.Context, undone []*task) error {
 	return nil
 }
 
-func (r *run) refuse(f Refusal) {
+func (r *run) refuse(f refusal) {
 	r.sum.Refused = append(r.sum.Refused, f)
 	text := f.Reason
 	if f.Study != "" {
 		text = "study " + f.Study + ": " + text
 	}
-	r.tell(Event{Kind: Warning, Model: f.Model, Text: text})
+	r.tell(event{Kind: warning, Model: f.Model, Text: text})
 }
 
 // identify asks the server who it is, as often as a trial would be tried.
@@ -537,7 +537,7 @@ func (b *block) identify(ctx context.Context, set Settings) (backends.Identity, 
 		id, err = b.once(ctx)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
+		b.run.tell(event{Kind: attemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "ask who serves it: " + err.Error(), Wait: &wait})
 	})
 	return id, err
 }
@@ -611,5 +611,5 @@ func (b *block) refuseBlind(bl plan.Block, undone []*task) []*task {
 
 func (b *block) refuseStudy(study string, trials int, why string) {
 	b.refused += trials
-	b.run.refuse(Refusal{Model: b.model, Study: study, Trials: trials, Reason: why + "; take the model out of the study, or serve one with vision"})
+	b.run.refuse(refusal{Model: b.model, Study: study, Trials: trials, Reason: why + "; take the model out of the study, or serve one with vision"})
 }

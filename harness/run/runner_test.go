@@ -223,7 +223,7 @@ func TestRetryPausesGrowAreSeededAndStayOutsideTheTraces(t *testing.T) {
 			if d, ok := tr.Attempts[4].Turns[0].Trace.Latency(); !ok || d != 3*time.Second {
 				t.Errorf("latency %v, want 3 s: the pauses are not the model's", d)
 			}
-			for i, e := range watch.of(AttemptFailed) {
+			for i, e := range watch.of(attemptFailed) {
 				if *e.Wait != gaps[i] {
 					t.Errorf("told of a pause of %v, took %v", *e.Wait, gaps[i])
 				}

@@ -35,16 +35,16 @@ type served struct {
 	process string        // that listens; "": not known
 	doubt   bool          // it is to be asked before anything else is sent
 	since   []*task       // whose answers were stored since then
-	swapped *SwappedError // it is another one
+	swapped *swappedError // it is another one
 }
 
-// SwappedError is a model that is not the one that answered before.
-type SwappedError struct {
+// swappedError is a model that is not the one that answered before.
+type swappedError struct {
 	Changes string // what differs
 	Doubt   int    // answers that do not count because of it
 }
 
-func (e *SwappedError) Error() string {
+func (e *swappedError) Error() string {
 	text := "another model answers than the one of the trials before: " + e.Changes
 	if e.Doubt > 0 {
 		text += fmt.Sprintf("; %d answers since the server was last asked do not count, and are asked for again", e.Doubt)
@@ -68,7 +68,7 @@ func (b *block) listener(ctx context.Context) (string, bool) {
 }
 
 // sure asks the server who it is, if there is reason to. The error is a
-// *SwappedError, or why it could not be asked: then nothing may be sent. ask does
+// *swappedError, or why it could not be asked: then nothing may be sent. ask does
 // the asking.
 func (b *block) sure(ctx context.Context, ask func(context.Context) (backends.Identity, error)) error {
 	s := &b.by
@@ -87,7 +87,7 @@ func (b *block) sure(ctx context.Context, ask func(context.Context) (backends.Id
 			return err
 		}
 		if diff := id.ChangesFrom(s.id); len(diff) > 0 {
-			s.swapped = &SwappedError{Changes: strings.Join(diff, ", "), Doubt: len(s.since)}
+			s.swapped = &swappedError{Changes: strings.Join(diff, ", "), Doubt: len(s.since)}
 			return s.swapped
 		}
 		// Asking may have started a server. The one that said who it is must be the
@@ -146,7 +146,7 @@ func (b *block) letGo(ctx context.Context) error {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 		defer cancel()
 		b.by.doubt = true
-		var e *SwappedError
+		var e *swappedError
 		if err := b.sure(short, b.once); err != nil && !errors.As(err, &e) {
 			b.run.warn(b.model, fmt.Sprintf("who gave the last %d answers could not be asked as the block ended: %v", len(b.by.since), err))
 		}

@@ -112,7 +112,7 @@ func TestAModelExchangedInsideABlock(t *testing.T) {
 				if bad != 0 || good < c.answers[0]-limit || good > c.answers[1]+limit-1 || sum.Done != good || sum.Left != n-good || sum.Failed != 0 {
 					t.Fatalf("%s, %d in flight: %d answers count, %d of another model, want %v: %+v", c.name, limit, good, bad, c.answers, sum)
 				}
-				var e *SwappedError
+				var e *swappedError
 				if c.at > 0 && (len(sum.Stopped) != 1 || !errors.As(sum.Stopped[0].Err, &e) || !strings.Contains(e.Error(), `file was "first.gguf", is "second.gguf"`) || sum.Stopped[0].Left != sum.Left) {
 					t.Fatalf("%s: %+v", c.name, sum)
 				}

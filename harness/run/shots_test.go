@@ -105,7 +105,7 @@ func TestExamplesAreOfTheDigest(t *testing.T) {
 		return []backends.Message{{Role: backends.User, Text: q, Images: pics}, {Role: backends.Assistant, Text: a}}
 	}
 	seen := map[results.Digest]int{}
-	for i, in := range []Input{
+	for i, in := range []input{
 		{Prompts: []string{"q"}, Images: []backends.Image{img("x")}},
 		{Prompts: []string{"q"}, Images: []backends.Image{img("x")}, Before: ex("e", "1", img("y"))},
 		{Prompts: []string{"q"}, Images: []backends.Image{img("x")}, Before: ex("e", "2", img("y"))},

@@ -1,7 +1,7 @@
 // Stall notices that a process stood still while something was timed:
 // ours, or that of a model's server.
 //
-//  1. A StallWatch ticks on the run's clock. A tick that comes much too late says that
+//  1. A stallWatch ticks on the run's clock. A tick that comes much too late says that
 //     we were stopped (SIGSTOP, Ctrl-Z, a frozen container, a debugger).
 //  2. With each tick it asks whether the server is stopped.
 //  3. Stood says whether one of the two was so between two times.
@@ -29,8 +29,8 @@ const (
 	stallKept = 64
 )
 
-// StallWatch looks for standstills until it is closed.
-type StallWatch struct {
+// stallWatch looks for standstills until it is closed.
+type stallWatch struct {
 	now    func() time.Duration
 	server func() bool // says that the server is stopped; nil: it cannot be seen
 
@@ -40,15 +40,15 @@ type StallWatch struct {
 	end   chan struct{}
 }
 
-// Start begins to look. server says whether the process of the server under test
+// start begins to look. server says whether the process of the server under test
 // is stopped now; nil: nobody knows.
-func Start(clock timing.Clock, server func() bool) *StallWatch {
-	w := &StallWatch{now: clock.Now, server: server, last: clock.Now(), end: make(chan struct{})}
+func start(clock timing.Clock, server func() bool) *stallWatch {
+	w := &stallWatch{now: clock.Now, server: server, last: clock.Now(), end: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-func (w *StallWatch) run() {
+func (w *stallWatch) run() {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -62,13 +62,13 @@ func (w *StallWatch) run() {
 }
 
 // Tick looks now. Before something is timed it keeps an earlier stop out of it.
-func (w *StallWatch) Tick() {
+func (w *stallWatch) Tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tick()
 }
 
-func (w *StallWatch) tick() {
+func (w *stallWatch) tick() {
 	now := w.now()
 	if now-w.last > late || w.server != nil && w.server() {
 		if w.stops = append(w.stops, timing.Window{From: w.last, To: now}); len(w.stops) > stallKept {
@@ -79,7 +79,7 @@ func (w *StallWatch) tick() {
 }
 
 // Stood says whether a standstill was seen between two past times on the clock.
-func (w *StallWatch) Stood(from, to time.Duration) bool {
+func (w *stallWatch) Stood(from, to time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tick() // the latest one may be over and not be noted yet
@@ -92,4 +92,4 @@ func (w *StallWatch) Stood(from, to time.Duration) bool {
 }
 
 // Close ends the looking.
-func (w *StallWatch) Close() { close(w.end) }
+func (w *stallWatch) Close() { close(w.end) }

@@ -14,7 +14,7 @@ const stallMs = time.Millisecond
 // A process that is stopped comes back to a clock that went on.
 func TestALateTickIsAStop(t *testing.T) {
 	var now time.Duration
-	w := &StallWatch{now: func() time.Duration { return now }}
+	w := &stallWatch{now: func() time.Duration { return now }}
 	run := func(until time.Duration) {
 		for now < until {
 			now += every
@@ -53,7 +53,7 @@ func TestAStoppedServerIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stopped atomic.Bool
 		clock := timing.NewClock()
-		w := Start(clock, stopped.Load)
+		w := start(clock, stopped.Load)
 		<-time.After(time.Second)
 		from := clock.Now()
 		<-time.After(time.Second)

@@ -18,8 +18,8 @@ func sizeClass(size image.Point) int {
 	return int(math.Round(2 * math.Log2(float64(max(size.X, 1))*float64(max(size.Y, 1)))))
 }
 
-// SizeClasses are the size classes of a trial's pictures.
-func SizeClasses(sizes []image.Point) string {
+// sizeClasses are the size classes of a trial's pictures.
+func sizeClasses(sizes []image.Point) string {
 	var key strings.Builder
 	for _, s := range sizes {
 		fmt.Fprintf(&key, "%d ", sizeClass(s))
@@ -27,11 +27,11 @@ func SizeClasses(sizes []image.Point) string {
 	return key.String()
 }
 
-// StandIn is a picture of a size in the format of another one, with edges, colours
+// standIn is a picture of a size in the format of another one, with edges, colours
 // and texture as a real one has, and of nobody: servers compile, allocate and
 // decode for it what they need for a trial's, and learn nothing of a trial. The nth
 // version has other pixels.
-func StandIn(size image.Point, n int, mime string) (backends.Image, error) {
+func standIn(size image.Point, n int, mime string) (backends.Image, error) {
 	img := image.NewRGBA(image.Rectangle{Max: size})
 	w, h := float64(size.X), float64(size.Y)
 	for y := range size.Y {

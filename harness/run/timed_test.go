@@ -127,8 +127,8 @@ func TestInvalidTimesAreTakenAgainAtTheEndOfTheBlock(t *testing.T) {
 	if got := strings.Join(order, " "); got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
-	if sum.Done != 6 || sum.Repeated != 5 || sum.Invalid != 1 || sum.Left != 0 || len(watch.of(TrialAgain)) != 5 || len(watch.of(TrialDone)) != 11 {
-		t.Errorf("%+v, %d to be done again, %d done", sum, len(watch.of(TrialAgain)), len(watch.of(TrialDone)))
+	if sum.Done != 6 || sum.Repeated != 5 || sum.Invalid != 1 || sum.Left != 0 || len(watch.of(trialAgain)) != 5 || len(watch.of(trialDone)) != 11 {
+		t.Errorf("%+v, %d to be done again, %d done", sum, len(watch.of(trialAgain)), len(watch.of(trialDone)))
 	}
 	for i, wantAttempts := range []int{2, 1, 3, 3} {
 		tr := m.trials[a.Trials[i].Key]
@@ -234,7 +234,7 @@ func TestResumeTakesInvalidTimesAgain(t *testing.T) {
 	watch := &seen{}
 	j.Progress = watch
 	sum = must(t, j)
-	if e := watch.of(RunStarted)[0]; e.Trials != 3 || e.Skipped != 0 {
+	if e := watch.of(runStarted)[0]; e.Trials != 3 || e.Skipped != 0 {
 		t.Errorf("%+v", e)
 	}
 	if len(second.trials()) != 3 || sum.Skipped != 3 || sum.Repeated != 3 || sum.Invalid != 0 {

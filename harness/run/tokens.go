@@ -27,10 +27,10 @@ type Counter struct {
 	pictures map[string]int // by sizes
 }
 
-// LeastContext is the context that a server which says nothing of it is taken to have
+// leastContext is the context that a server which says nothing of it is taken to have
 // at least; a picture costs at most so many tokens, or one for 196 of its pixels.
 const (
-	LeastContext  = 2048
+	leastContext  = 2048
 	pictureTokens = 3500
 	pixelsAToken  = 196
 )
@@ -58,13 +58,13 @@ func Estimate(texts []string, sizes []image.Point) int {
 		n += frameTokens + (ascii+CharactersAToken-1)/CharactersAToken
 	}
 	for _, s := range sizes {
-		n += AtMost(s)
+		n += atMost(s)
 	}
 	return n
 }
 
-// AtMost is how many tokens a picture costs at most.
-func AtMost(s image.Point) int { return max(pictureTokens, s.X*s.Y/pixelsAToken) }
+// atMost is how many tokens a picture costs at most.
+func atMost(s image.Point) int { return max(pictureTokens, s.X*s.Y/pixelsAToken) }
 
 // filler is what a prompt says where only its length matters.
 const filler = "This request only counts words. Reply with one word."
@@ -271,7 +271,7 @@ func (c *Counter) shown(ctx context.Context, sizes []image.Point) (int, error) {
 
 func standIns(sizes []image.Point) (pics []backends.Image, err error) {
 	for _, s := range sizes {
-		pic, err := StandIn(s, 1, "image/png")
+		pic, err := standIn(s, 1, "image/png")
 		if err != nil {
 			return nil, err
 		}
@@ -289,7 +289,7 @@ func (c *Counter) Fits(ctx context.Context, text string, sizes []image.Point, n,
 		return false, nil
 	}
 	for _, s := range sizes {
-		most += AtMost(s)
+		most += atMost(s)
 	}
 	if n+most < room {
 		return true, nil

@@ -82,7 +82,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 			b.warming.Lock() // under a load, several come here
 			defer b.warming.Unlock()
 			if b.cooled.Swap(false) {
-				b.warmed = map[string]*Warmth{}
+				b.warmed = map[string]*warmth{}
 			}
 			if err = b.warm(ctx, t, in, set); err != nil {
 				err = fmt.Errorf("warm-up before it: %w", err)
@@ -142,7 +142,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		add(a)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
+		b.run.tell(event{Kind: attemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
 	})
 	if err == nil {
 		if err = b.answered(t); err == nil {
@@ -153,8 +153,8 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 }
 
 // became is what became of a task that has no answer because of err.
-func (b *block) became(ctx context.Context, o outcome, err error, in Input, saw bool) outcome {
-	var other *SwappedError
+func (b *block) became(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
+	var other *swappedError
 	switch {
 	case ctx.Err() != nil:
 		return o
@@ -183,7 +183,7 @@ func (b *block) store(ctx context.Context, o outcome, is verdict) outcome {
 
 // fail decides what the last error of a trial means: for the trial, its study,
 // its block or the run.
-func (b *block) fail(ctx context.Context, o outcome, err error, in Input, saw bool) outcome {
+func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bool) outcome {
 	o.err = err
 	switch k := kindOf(err); {
 	case k == "":
@@ -243,7 +243,7 @@ func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
 }
 
 // attempt makes one try at all turns, the nth of its trial.
-func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Settings) (a results.Attempt, err error) {
+func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Settings) (a results.Attempt, err error) {
 	a.Started = now()
 	if set.Timed {
 		a.Cache = &results.Cache{Policy: results.PolicyWarm}
@@ -298,11 +298,11 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in Input, set Setti
 		turn.Answer, turn.Reasoning, turn.Finish = resp.Answer, resp.Reasoning, resp.Finish
 		a.Turns = append(a.Turns, turn)
 		if a.Cache != nil {
-			var class *Warmth // it says nothing of times that are longer for those beside them
+			var class *warmth // it says nothing of times that are longer for those beside them
 			if set.InFlight == 1 {
-				class = b.warmed[SizeClasses(in.Sizes)]
+				class = b.warmed[sizeClasses(in.Sizes)]
 			}
-			NoteCache(a.Cache, class, turn, resp.Cache)
+			noteCache(a.Cache, class, turn, resp.Cache)
 		}
 		for _, f := range append(flags(resp, set), b.overran(resp)...) {
 			if !slices.Contains(a.Flags, f) {
@@ -337,7 +337,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 			f = append(f, results.FlagTruncated)
 		}
 	}
-	if l := r.Server.Load; l != nil && *l > LoadLimit(len(r.Sent)) {
+	if l := r.Server.Load; l != nil && *l > loadLimit(len(r.Sent)) {
 		f = append(f, results.FlagLoadInside)
 	}
 	if len(r.Odd) > 0 {
@@ -357,7 +357,7 @@ func flags(r *backends.Response, set Settings) []results.Flag {
 func (b *block) overran(r *backends.Response) []results.Flag {
 	p, c := r.Usage.PromptTokens, r.Usage.CompletionTokens
 	// Ollama raises what is smaller for some models.
-	if b.end.Context < LeastContext || p == nil || c == nil || *p+*c <= b.room() {
+	if b.end.Context < leastContext || p == nil || c == nil || *p+*c <= b.room() {
 		return nil
 	}
 	return []results.Flag{results.FlagContextEnd}

@@ -9,8 +9,8 @@ import (
 	"assay/timing"
 )
 
-func (r *run) moment() Moment {
-	m := Moment{}
+func (r *run) moment() moment {
+	m := moment{}
 	look := timing.LookAtClocks
 	if r.job.clocks != nil {
 		look = r.job.clocks
@@ -28,7 +28,7 @@ func (r *run) moment() Moment {
 }
 
 // disturbances are the flags of a timed attempt that its responses do not show.
-func (b *block) disturbances(a results.Attempt, before Moment) []results.Flag {
+func (b *block) disturbances(a results.Attempt, before moment) []results.Flag {
 	now := b.run.moment()
 	out := Flags(before, now)
 	if !slices.Contains(out, results.FlagStopped) && b.still.Stood(before.Mono, now.Mono) {
@@ -64,7 +64,7 @@ func (b *block) coolDown(ctx context.Context, set Settings) error {
 	for left := c.For; set.Timed && left > 0; left -= lookEvery {
 		pause := left
 		if c.To != nil {
-			if t, ok := b.run.job.Watch.(Thermometer).Temperature(); ok && t <= *c.To {
+			if t, ok := b.run.job.Watch.(thermometer).Temperature(); ok && t <= *c.To {
 				return nil
 			}
 			pause = min(left, lookEvery)

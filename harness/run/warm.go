@@ -28,22 +28,22 @@ const warmPrompt = "This request only warms the server up. Reply with one word."
 // warm warms the classes of a trial's pictures that this block has not seen.
 // The error is for want of a server or of vision: then the trial is not sent.
 // Any other is a warning.
-func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error {
-	key := SizeClasses(in.Sizes)
+func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error {
+	key := sizeClasses(in.Sizes)
 	if b.warmed[key] != nil {
 		return nil
 	}
 	m := backends.Message{Role: backends.User, Text: warmPrompt}
 	first := in.First()
 	for i, s := range in.Sizes {
-		pic, err := StandIn(s, 0, first.Images[i].MIME)
+		pic, err := standIn(s, 0, first.Images[i].MIME)
 		if err != nil {
 			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
 		}
 		m.Images = append(m.Images, pic)
 	}
-	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, WarmTokens)
-	found := &Warmth{}
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
+	found := &warmth{}
 	var cold backends.Nonce
 	if set.Cold {
 		cold = b.fresh()
@@ -53,7 +53,7 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 		b.weigh(ctx, in, set)
 	}
 	if err == nil && resp.Cache.State == backends.CacheTimed {
-		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, first, in.Sizes); errors.Is(err, ErrBuffered) {
+		if found.Calibration, err = b.prober(set).Calibrate(ctx, key, first, in.Sizes); errors.Is(err, errBuffered) {
 			found.Why, err = err.Error(), nil
 			b.run.warn(b.model, found.Why)
 		}
@@ -81,8 +81,8 @@ func (b *block) warm(ctx context.Context, t *task, in Input, set Settings) error
 	return nil
 }
 
-func (b *block) prober(set Settings) Prober {
-	return Prober{Fresh: b.fresh, Warn: func(text string) { b.run.warn(b.model, text) },
+func (b *block) prober(set Settings) prober {
+	return prober{Fresh: b.fresh, Warn: func(text string) { b.run.warn(b.model, text) },
 		Send: func(ctx context.Context, what string, m backends.Message, cold backends.Nonce) (*backends.Response, *timing.Recorder, error) {
 			return b.untimed(ctx, set, what, m, cold)
 		}}
@@ -97,7 +97,7 @@ func (b *block) untimed(ctx context.Context, set Settings, what string, m backen
 		resp, err = b.end.Backend.Generate(ctx, req, rec)
 		return err
 	}, func(err error, wait time.Duration) {
-		b.run.tell(Event{Kind: AttemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
+		b.run.tell(event{Kind: attemptFailed, Model: b.model, Failure: string(kindOf(err)), Text: "warm-up: " + err.Error(), Wait: &wait})
 	})
 	return resp, rec, err
 }
@@ -118,32 +118,32 @@ func NonceOf(seed uint64, k results.Key, attempt, turn int) backends.Nonce {
 // confirm takes a second look at a trial that took less than fresh requests
 // although it had a nonce: one more fresh request tells whether it was short, or
 // the calibration long because the machine was busy.
-func (b *block) confirm(ctx context.Context, a *results.Attempt, in Input, set Settings) {
+func (b *block) confirm(ctx context.Context, a *results.Attempt, in input, set Settings) {
 	const enough = 5 // fresh requests
 	if a.Failure != nil || a.Cache == nil || set.InFlight > 1 || a.Cache.Policy != results.PolicyCold || a.Cache.State == backends.CacheCold {
 		return
 	}
-	if by := a.Cache.Calibration; by == nil || Doubt(by) != "" || len(by.Fresh) >= enough {
+	if by := a.Cache.Calibration; by == nil || doubt(by) != "" || len(by.Fresh) >= enough {
 		return
 	}
 	m := in.First()
-	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, WarmTokens)
+	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
 	set.Retries = 0
 	resp, rec, err := b.untimed(ctx, set, "", m, b.fresh())
 	if err != nil {
 		return // the next trial meets the same server
 	}
-	x, ok := Unloaded(rec.Trace(), resp.Server)
+	x, ok := unloaded(rec.Trace(), resp.Server)
 	if !ok {
 		return
 	}
-	class := b.warmed[SizeClasses(in.Sizes)]
+	class := b.warmed[sizeClasses(in.Sizes)]
 	c := *class.Calibration // stored attempts keep theirs
 	c.Fresh = append(slices.Clone(c.Fresh), x)
 	class.Calibration = &c
 	again := results.Cache{Policy: a.Cache.Policy, Nonces: a.Cache.Nonces}
 	for _, turn := range a.Turns {
-		NoteCache(&again, class, turn, backends.Cache{State: backends.CacheTimed})
+		noteCache(&again, class, turn, backends.Cache{State: backends.CacheTimed})
 	}
 	a.Cache = &again
 	if again.State != backends.CacheHit {

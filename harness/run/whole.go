@@ -21,7 +21,7 @@ func (e Endpoint) Room(id backends.Identity) (n int, known bool) {
 	case id.Context != nil:
 		return *id.Context, true
 	}
-	return LeastContext, false
+	return leastContext, false
 }
 
 // room is how many tokens the server surely works with at once.
@@ -32,7 +32,7 @@ func (b *block) room() int {
 
 // whole makes a failure of an answer to a prompt that the server has cut. Some
 // do so without a word: only the count of the prompt's tokens shows it.
-func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.Attempt) error {
+func (b *block) whole(ctx context.Context, in input, set Settings, a *results.Attempt) error {
 	before := 0
 	for i, turn := range a.Turns {
 		n := turn.Usage.PromptTokens
@@ -75,7 +75,7 @@ func (b *block) whole(ctx context.Context, in Input, set Settings, a *results.At
 // missing is about how many tokens a first turn has of which the server counted n and
 // left out some; 0: it left out none. Where longer prompts count more, the text is whole,
 // and what is missing can only be pictures, which servers leave out as a whole.
-func (b *block) missing(ctx context.Context, in Input, set Settings, n int) (int, error) {
+func (b *block) missing(ctx context.Context, in input, set Settings, n int) (int, error) {
 	c, text := b.counter(set), in.First().Text
 	if ok, err := c.Fits(ctx, text, in.Sizes, n, b.room()); err != nil || ok {
 		return 0, err
@@ -103,10 +103,10 @@ func (b *block) missing(ctx context.Context, in Input, set Settings, n int) (int
 // weigh counts the tokens of a trial's pictures where its prompt may not fit: between
 // two trials the count would take the place of the first one's prompt in the server's
 // cache. Pictures of other sizes in the class are counted when they come.
-func (b *block) weigh(ctx context.Context, in Input, set Settings) {
+func (b *block) weigh(ctx context.Context, in input, set Settings) {
 	most := Estimate([]string{in.First().Text}, in.Sizes)
 	for _, s := range in.Sizes {
-		most += AtMost(s)
+		most += atMost(s)
 	}
 	if len(in.Sizes) > 0 && most >= b.room() {
 		_, _ = b.counter(set).Pictures(ctx, in.Sizes) // that it cannot be had is told of a trial that needs it

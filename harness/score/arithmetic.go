@@ -34,12 +34,12 @@ func FixedN(hits []float64, n, extra float64) (float64, bool) {
 	return 100 * k / (n * float64(len(hits))), true
 }
 
-// BothOf is the share, in per cent, of n trials on which a first and a second hold: the
+// bothOf is the share, in per cent, of n trials on which a first and a second hold: the
 // share of the first, hits of n, times the mean over judges of the share of the second
 // among those that a judge says anything of. least and most are what it is if none or
 // all of the others hold. ok is false without a trial, or without a judge that says
 // anything; the bounds exist where there is a trial and a judge.
-func BothOf(n, hits float64, second, known []float64) (value, least, most float64, ok, bounded bool) {
+func bothOf(n, hits float64, second, known []float64) (value, least, most float64, ok, bounded bool) {
 	if n == 0 || len(second) == 0 {
 		return 0, 0, 0, false, false
 	}

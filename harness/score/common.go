@@ -11,14 +11,14 @@ import (
 // Names of the scores that trials of every study have.
 const (
 	Answered     = "answered"
-	FailureKind  = "failure"
-	TTFT         = "ttft_s"
+	failureKind  = "failure"
+	ttft         = "ttft_s"
 	Latency      = "latency_s"
-	ServerTotal  = "server_s"
+	serverTotal  = "server_s"
 	Tokens       = "tokens"
 	PromptTokens = "prompt_tokens"
 	Energy       = "energy_j"
-	EnergyNet    = "energy_net_j"
+	energyNet    = "energy_net_j"
 )
 
 // Failure is why a trial without an answer has no score.
@@ -29,27 +29,27 @@ func Common() []Name {
 	const times, energy = "metrics.md section 4", "metrics.md section 4"
 	return []Name{
 		{Name: Answered, Unit: "1", Better: Higher, Source: "metrics.md section 0", Help: "1: there is an answer; 0: the trial failed"},
-		{Name: FailureKind, Better: None, Source: "metrics.md section 0", Help: "kind of the failure"},
-		{Name: TTFT, Unit: "s", Better: Lower, Source: times, Help: "time to first token: first content - start, summed over turns; of times that count"},
+		{Name: failureKind, Better: None, Source: "metrics.md section 0", Help: "kind of the failure"},
+		{Name: ttft, Unit: "s", Better: Lower, Source: times, Help: "time to first token: first content - start, summed over turns; of times that count"},
 		{Name: Latency, Unit: "s", Better: Lower, Source: times, Help: "T: last content - start, summed over turns; of times that count"},
-		{Name: ServerTotal, Unit: "s", Better: Lower, Source: times, Help: "as the server timed itself; of times that count"},
+		{Name: serverTotal, Unit: "s", Better: Lower, Source: times, Help: "as the server timed itself; of times that count"},
 		{Name: Tokens, Unit: "tokens", Better: None, Source: times, Help: "completion tokens as the server counts them"},
 		{Name: PromptTokens, Unit: "tokens", Better: None, Source: times, Help: "prompt tokens as the server counts them"},
 		{Name: Energy, Unit: "J", Better: Lower, Source: energy, Help: "gross energy of the GPUs"},
-		{Name: EnergyNet, Unit: "J", Better: Lower, Source: energy, Help: "that less what the GPUs draw at rest"},
+		{Name: energyNet, Unit: "J", Better: Lower, Source: energy, Help: "that less what the GPUs draw at rest"},
 	}
 }
 
 // common appends these scores of a trial.
 func common(out []Value, r results.Row) []Value {
 	if r.Failed {
-		out = append(out, ValueOf(Answered, "", 0), LabelOf(FailureKind, "", r.Kind))
-		for _, n := range []string{TTFT, Latency, ServerTotal, Tokens, PromptTokens, Energy, EnergyNet} {
+		out = append(out, ValueOf(Answered, "", 0), LabelOf(failureKind, "", r.Kind))
+		for _, n := range []string{ttft, Latency, serverTotal, Tokens, PromptTokens, Energy, energyNet} {
 			out = append(out, Invalid(n, "", Failure))
 		}
 		return out
 	}
-	out = append(out, ValueOf(Answered, "", 1), Undefined(FailureKind, "", "there is an answer"))
+	out = append(out, ValueOf(Answered, "", 1), Undefined(failureKind, "", "there is an answer"))
 	lost := Lost(&r)
 	span := func(name string, d *time.Duration, why string) {
 		switch {
@@ -63,9 +63,9 @@ func common(out []Value, r results.Row) []Value {
 			out = append(out, ValueOf(name, "", d.Seconds()))
 		}
 	}
-	span(TTFT, r.TTFT, "the first content was not timed")
+	span(ttft, r.TTFT, "the first content was not timed")
 	span(Latency, r.Latency, "no content was timed")
-	span(ServerTotal, r.ServerTotal, "the server reports no total duration")
+	span(serverTotal, r.ServerTotal, "the server reports no total duration")
 	count := func(name string, n *int) {
 		if n == nil {
 			out = append(out, Invalid(name, "", "the server counts no tokens"))
@@ -82,13 +82,13 @@ func energies(u *results.Use) []Value {
 	joules := func(name string, e timing.Millijoules) Value { return ValueOf(name, "", float64(e)/1000) }
 	switch {
 	case u == nil:
-		return []Value{Invalid(Energy, "", "no telemetry"), Invalid(EnergyNet, "", "no telemetry")}
+		return []Value{Invalid(Energy, "", "no telemetry"), Invalid(energyNet, "", "no telemetry")}
 	case u.Unknown != "":
-		return []Value{Invalid(Energy, "", u.Unknown), Invalid(EnergyNet, "", u.Unknown)}
+		return []Value{Invalid(Energy, "", u.Unknown), Invalid(energyNet, "", u.Unknown)}
 	case u.Net == nil:
-		return []Value{joules(Energy, u.Gross), Invalid(EnergyNet, "", "the power at rest is not known")}
+		return []Value{joules(Energy, u.Gross), Invalid(energyNet, "", "the power at rest is not known")}
 	}
-	return []Value{joules(Energy, u.Gross), joules(EnergyNet, *u.Net)}
+	return []Value{joules(Energy, u.Gross), joules(energyNet, *u.Net)}
 }
 
 // Lost are the flags that take the time of a row's last attempt away.

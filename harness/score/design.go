@@ -147,7 +147,7 @@ type Run struct {
 	named  map[string]int // leaves
 	strata [][]string     // names, by Design.Strata
 	items  map[string]known
-	pool   *Pool
+	pool   *pool
 }
 
 type known struct {
@@ -205,7 +205,7 @@ const mostDraws = 24 << 20
 // tables. It keeps numbers only. The same seed for every model: the same items are
 // drawn for all of them.
 func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
-	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: NewPool(mostDraws)}
+	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: newPool(mostDraws)}
 	for _, l := range d.Leaves {
 		r.declare(l)
 	}
@@ -221,7 +221,7 @@ func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][
 		})
 	}
 	var err error
-	r.Models, err = EachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
+	r.Models, err = eachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
 	r.pool = nil
 	return r, err
 }
@@ -339,7 +339,7 @@ func (m *Model) cell(keys Keys) *Cell {
 func (m *Model) add(trials []Scored) error {
 	it, ok := m.run.items[trials[0].Row.Key.Item]
 	if !ok {
-		return NoItem(trials[0].Row.Key)
+		return noItem(trials[0].Row.Key)
 	}
 	at := m.Sample.Item() // items without trials are none of the sample
 	m.ids = append(m.ids, trials[0].Row.Key.Item)

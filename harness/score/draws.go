@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// Draws sums columns over draws of their items, one replicate after the other.
+// draws sums columns over draws of their items, one replicate after the other.
 //
 // Most columns count: their numbers are whole and small, or so many halves, quarters or
 // eighths. Such a column is kept as bits, 64 items a word, and so are the low bits of how
 // often items were drawn; the sum is counted from what both have set, which is exact. Of
 // other columns, items are added up in order, as one would by hand, so that not a bit of a
 // sum depends on how the columns lie.
-type Draws struct {
+type draws struct {
 	n       int
 	fast    bool // bits are counted by instructions of the processor's
 	seed    uint64
@@ -57,13 +57,13 @@ const block = 8
 // wordsOf is the words for n items, in whole blocks.
 func wordsOf(n int) int { return (n + 64*block - 1) / (64 * block) * block }
 
-// NewDraws begins the draws of n items with these columns, a number for each item.
-func NewDraws(columns [][]float64, n int, seed uint64) *Draws {
+// newDraws begins the draws of n items with these columns, a number for each item.
+func newDraws(columns [][]float64, n int, seed uint64) *draws {
 	return begin(columns, n, seed, counts())
 }
 
-func begin(columns [][]float64, n int, seed uint64, fast bool) *Draws {
-	d := &Draws{n: n, fast: fast, seed: seed, now: -1}
+func begin(columns [][]float64, n int, seed uint64, fast bool) *draws {
+	d := &draws{n: n, fast: fast, seed: seed, now: -1}
 	for i := range d.numbers {
 		d.numbers[i] = float64(i)
 	}
@@ -173,7 +173,7 @@ func wholeOf(column []float64, fast bool) (drawsWhole, bool) {
 }
 
 // Next draws the next replicate.
-func (d *Draws) Next() {
+func (d *draws) Next() {
 	if d.now++; d.now%together == 0 {
 		d.draw(d.now / together)
 		d.add()
@@ -181,7 +181,7 @@ func (d *Draws) Next() {
 }
 
 // draw draws a stretch, from 0, or finds it.
-func (d *Draws) draw(i int) {
+func (d *draws) draw(i int) {
 	if i >= len(d.shared) {
 		if d.own == nil {
 			d.own = newStretch(d.n)
@@ -204,7 +204,7 @@ func (d *Draws) draw(i int) {
 }
 
 // add adds up the columns over the replicates that were drawn.
-func (d *Draws) add() {
+func (d *draws) add() {
 	for i := range d.drawn {
 		clear(d.sums[i])
 	}
@@ -241,10 +241,10 @@ func (d *Draws) add() {
 
 // Counts are how often each item was drawn in the latest replicate. They are not to be
 // kept.
-func (d *Draws) Counts() []uint8 { return d.times[d.now%together][:d.n] }
+func (d *draws) Counts() []uint8 { return d.times[d.now%together][:d.n] }
 
 // Sum writes the sums of all columns over the latest replicate.
-func (d *Draws) Sum(sums []float64) {
+func (d *draws) Sum(sums []float64) {
 	from := d.sums[d.now%together]
 	for j, at := range d.of {
 		sums[j] = from[at]

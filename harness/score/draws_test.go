@@ -74,7 +74,7 @@ func TestSumsOfADraw(t *testing.T) {
 }
 
 // checkSums compares the sums of the latest replicate with those made one by one.
-func checkSums(t interface{ Fatalf(string, ...any) }, d *Draws, columns [][]float64) {
+func checkSums(t interface{ Fatalf(string, ...any) }, d *draws, columns [][]float64) {
 	sums := make([]float64, len(columns))
 	d.Sum(sums)
 	times := d.times[d.now%together]
@@ -128,7 +128,7 @@ func TestLanes(t *testing.T) {
 			l[i][k] = math.Sin(float64(rng.Index(1e9))) * math.Exp(float64(rng.Index(40)))
 		}
 	}
-	d := NewDraws(nil, 1, 1)
+	d := newDraws(nil, 1, 1)
 	for n := range l {
 		for i, fast := range []bool{false, counts(), counts()} {
 			half := i == 2
@@ -164,8 +164,8 @@ func TestDrawsAreThoseOfIndex(t *testing.T) {
 	for i := range column {
 		column[i] = math.Sqrt(float64(i))
 	}
-	pool := NewPool(5 * together * wordsOf(n) * 3 * 8 / 2) // more than two stretches, less than three
-	for i, d := range []*Draws{NewDraws([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
+	pool := newPool(5 * together * wordsOf(n) * 3 * 8 / 2) // more than two stretches, less than three
+	for i, d := range []*draws{newDraws([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column}, n, 7), pool.Of([][]float64{column[:n-1]}, n-1, 7), pool.Of([][]float64{column}, n, 8)} {
 		rng := stats.SplitMix64(7 + i/4)
 		for r := range most {
 			d.Next()
@@ -197,7 +197,7 @@ func TestTails(t *testing.T) {
 			func() float64 { return []float64{math.NaN(), math.NaN(), float64(rng.Index(7))}[rng.Index(3)] },
 			func() float64 { return math.NaN() },
 		}
-		tails := TailsOf(len(of), rapid.IntRange(b, 500).Draw(t, "at most"))
+		tails := tailsOf(len(of), rapid.IntRange(b, 500).Draw(t, "at most"))
 		all, values := make([][]float64, len(of)), make([]float64, len(of))
 		for range b {
 			for i := range of {
@@ -225,7 +225,7 @@ func TestFewItems(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		column := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, 1, 0.1})), n, n).Draw(t, "column")
 		missing := rapid.IntRange(0, n).Draw(t, "missing") // where the first item is drawn so often, there is no value
-		d, r := NewDraws([][]float64{column}, n, seed), Repeat(n, b, seed)
+		d, r := newDraws([][]float64{column}, n, seed), repeat(n, b, seed)
 		value := func(times []uint8, sum float64) float64 {
 			if int(times[0]) == missing {
 				return math.NaN()

@@ -12,19 +12,19 @@ import (
 // to look at each different one alone: of six there are 462.
 const Few = 6
 
-// Repeated is the replicates of few items.
-type Repeated struct {
+// repeated is the replicates of few items.
+type repeated struct {
 	Different [][]uint8 // how often each item was drawn, in the order in which they came
 	Of        []uint16  // each replicate: its place among them
 	times     []int     // how many are like each
 }
 
-// Repeat draws b replicates of n items, at most Few: those that Draws draws.
-func Repeat(n, b int, seed uint64) *Repeated {
+// repeat draws b replicates of n items, at most Few: those that Draws draws.
+func repeat(n, b int, seed uint64) *repeated {
 	if n > Few {
 		panic("draws: internal error: too many items to look for replicates that are alike")
 	}
-	r := &Repeated{Of: make([]uint16, b)}
+	r := &repeated{Of: make([]uint16, b)}
 	rng := stats.SplitMix64(seed)
 	seen := map[[Few]uint8]uint16{}
 	for i := range r.Of {
@@ -44,7 +44,7 @@ func Repeat(n, b int, seed uint64) *Repeated {
 
 // Sum writes the sums of all columns over one of the different replicates, each item
 // after the other.
-func (r *Repeated) Sum(different int, columns [][]float64, sums []float64) {
+func (r *repeated) Sum(different int, columns [][]float64, sums []float64) {
 	for j, c := range columns {
 		sums[j] = 0
 		for item, n := range r.Different[different] {
@@ -55,7 +55,7 @@ func (r *Repeated) Sum(different int, columns [][]float64, sums []float64) {
 
 // Ends are the ends of the interval of all replicates that leaves out a tail on either side,
 // of the values of the different ones, NaN where there is none; false: there is none at all.
-func (r *Repeated) Ends(values []float64, tail float64) (low, high float64, ok bool) {
+func (r *repeated) Ends(values []float64, tail float64) (low, high float64, ok bool) {
 	order := make([]int, 0, len(values))
 	n := 0
 	for i, v := range values {

@@ -14,7 +14,7 @@ func (s *PairSample) Fraction() Fraction { return Fraction{s.Column(), s.Column(
 // Share is a fraction of scores in 0 to 1, in per cent, with Wilson's interval over clusters.
 func (s *PairSample) Share(f Fraction) *results.Estimate {
 	e := s.Sums(f.Percent)
-	s.by(e, Share(func(c clusters) (stats.Share, bool) {
+	s.by(e, share(func(c clusters) (stats.Share, bool) {
 		sums, answers := c.zeros(), c.zeros()
 		c.sum(f.Num, sums)
 		c.sum(f.Den, answers)

@@ -140,17 +140,17 @@ func (g Group) why(x *leaf, n Count) string {
 
 const noVerdict = "no usable verdict"
 
-// ByJudge is the columns of a leaf: by judge, of each cell.
-type ByJudge [][]Fraction
+// byJudge is the columns of a leaf: by judge, of each cell.
+type byJudge [][]Fraction
 
 // Over is the sums of each judge over all cells.
-func (b ByJudge) Over(sums []float64) (hits, known []float64) { return b.add(sums, nil, nil) }
+func (b byJudge) Over(sums []float64) (hits, known []float64) { return b.add(sums, nil, nil) }
 
 // few judges fit on the stack of what is called once for each draw.
 const few = 8
 
 // add appends the sums of each judge over all cells to two lists.
-func (b ByJudge) add(sums, hits, known []float64) (_, _ []float64) {
+func (b byJudge) add(sums, hits, known []float64) (_, _ []float64) {
 	for _, cells := range b {
 		var num, den float64
 		for _, f := range cells {
@@ -166,9 +166,9 @@ func (b ByJudge) add(sums, hits, known []float64) (_, _ []float64) {
 func (g Group) Now(v GroupValue) (float64, bool) { return v.Of(g.Sample.totals) }
 
 // Fractions are the columns of a leaf.
-func (g Group) Fractions(name string) ByJudge {
+func (g Group) Fractions(name string) byJudge {
 	x, tallies := g.leaf(name)
-	out := make(ByJudge, len(x.by))
+	out := make(byJudge, len(x.by))
 	for _, y := range tallies {
 		for j, f := range y.by {
 			out[j] = append(out[j], f)
@@ -224,19 +224,19 @@ type Kind interface {
 // GroupValue is a number that follows from sums of columns.
 type GroupValue struct {
 	Of    func(sums []float64) (float64, bool)
-	Share Share      // nil: it is no mean of scores in 0 to 1
-	Ends  Ends       // nil: its interval is that of replicates
+	Share share      // nil: it is no mean of scores in 0 to 1
+	Ends  ends       // nil: its interval is that of replicates
 	Uses  []Fraction // columns that Of looks at
 	Count Count
 	Why   string // said where Count.N is 0
 	Else  string // said where it is not; "": a divisor is 0
 }
 
-// Share is a mean of scores in 0 to 1, and what each cluster moves it by; false: there is none.
-type Share func(c clusters) (stats.Share, bool)
+// share is a mean of scores in 0 to 1, and what each cluster moves it by; false: there is none.
+type share func(c clusters) (stats.Share, bool)
 
 // times are the ends of a share's interval, in a scale.
-func (f Share) times(scale float64) Ends {
+func (f share) times(scale float64) ends {
 	return func(c clusters) (low, high float64, why stats.Undefined) {
 		s, ok := f(c)
 		if !ok || s.Low == nil {
@@ -247,7 +247,7 @@ func (f Share) times(scale float64) Ends {
 }
 
 // less are the ends of the difference of two shares of the same clusters, in a scale.
-func (f Share) less(g Share, scale float64) Ends {
+func (f share) less(g share, scale float64) ends {
 	return func(c clusters) (low, high float64, why stats.Undefined) {
 		a, ok := f(c)
 		b, okB := g(c)

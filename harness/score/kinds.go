@@ -41,8 +41,8 @@ func Gain(leaf string) Sum {
 			this = append(this, Fraction{y.with, y.by[0].Den})
 			other = append(other, Fraction{y.without, y.by[0].Den})
 		}
-		share := func(of []Fraction) Share {
-			return func(c clusters) (stats.Share, bool) { return ByJudge{of}.share(c) }
+		share := func(of []Fraction) share {
+			return func(c clusters) (stats.Share, bool) { return byJudge{of}.share(c) }
 		}
 		v.Ends = share(this).less(share(other), 100)
 		return v
@@ -227,7 +227,7 @@ func meanShare(c clusters, of []GroupValue) (stats.Share, bool) {
 }
 
 // share is the mean over judges of each one's own share.
-func (b ByJudge) share(c clusters) (stats.Share, bool) {
+func (b byJudge) share(c clusters) (stats.Share, bool) {
 	var shares []stats.Share
 	for _, cells := range b {
 		sums, answers := c.zeros(), c.zeros()
@@ -423,7 +423,7 @@ func TestOf(a, b Group, name string) Tested {
 // TestColumns are p, and p corrected for all rows of the table (Run.Table).
 func TestColumns(help string, of func(Row) Tested) []Metric {
 	return []Metric{
-		{Column: results.Column{Name: ColumnP, Title: "p", Digits: 4, Help: help + ": " + TestHelp}, Of: Direct(func(r Row) *results.Estimate { return of(r).P })},
+		{Column: results.Column{Name: columnP, Title: "p", Digits: 4, Help: help + ": " + TestHelp}, Of: Direct(func(r Row) *results.Estimate { return of(r).P })},
 		{Column: results.Column{Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: holmHelp}, Of: Direct(func(r Row) *results.Estimate {
 			e := *of(r).P
 			e.Value = nil
@@ -432,8 +432,8 @@ func TestColumns(help string, of func(Row) Tested) []Metric {
 	}
 }
 
-// ColumnP is the name of a column of p.
-const ColumnP = "p"
+// columnP is the name of a column of p.
+const columnP = "p"
 
 const holmHelp = "p corrected for all rows of this table (Holm)"
 
@@ -442,7 +442,7 @@ func correct(t results.Table) {
 	at := func(name string) int {
 		return slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
 	}
-	p, holm := at(ColumnP), at(results.PairHolm)
+	p, holm := at(columnP), at(results.PairHolm)
 	if p < 0 || holm < 0 {
 		return
 	}
@@ -511,7 +511,7 @@ func Both(first, second string, bound Bound, why, none string) Sum {
 			Of: func(sums []float64) (float64, bool) {
 				hits, n := a.Over(sums)
 				also, judged := b.Over(sums)
-				v, least, most, ok, bounded := BothOf(n[0], hits[0], also, judged)
+				v, least, most, ok, bounded := bothOf(n[0], hits[0], also, judged)
 				return [...]float64{v, least, most}[bound], [...]bool{ok, bounded, bounded}[bound]
 			}}
 	}

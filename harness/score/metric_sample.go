@@ -35,7 +35,7 @@ type PairSample struct {
 	scores  []*results.Estimate // those of sums first, then those of weights
 	tail    []*results.Estimate
 	kept    map[*results.Estimate][]float64
-	pool    *Pool // of samples that draw the same; nil: there are no others
+	pool    *pool // of samples that draw the same; nil: there are no others
 }
 
 type weighing struct {
@@ -71,19 +71,19 @@ func (s *PairSample) Cluster(item int, name string) {
 	s.cluster[item] = s.named[name]
 }
 
-// Ends computes the interval of an estimate from sums of columns by cluster (see clusters),
+// ends computes the interval of an estimate from sums of columns by cluster (see clusters),
 // instead of percentiles of replicates. why is said where there is none.
-type Ends func(c clusters) (low, high float64, why stats.Undefined)
+type ends func(c clusters) (low, high float64, why stats.Undefined)
 
 // by has an estimate's interval be computed by ends, over the items for which in holds; nil:
 // all items.
-func (s *PairSample) by(e *results.Estimate, ends Ends, in func(item int) bool) {
+func (s *PairSample) by(e *results.Estimate, ends ends, in func(item int) bool) {
 	s.ends = append(s.ends, ending{e, ends, in})
 }
 
 type ending struct {
 	est *results.Estimate
-	of  Ends
+	of  ends
 	in  func(item int) bool
 }
 
@@ -273,10 +273,10 @@ func (s *PairSample) Run(seed uint64, b int) {
 	}
 	columns := s.byCluster()
 	if s.k <= Few {
-		s.few(Repeat(s.k, b, seed), columns, all, own)
+		s.few(repeat(s.k, b, seed), columns, all, own)
 		return
 	}
-	d, tails := s.pool.Of(columns, s.k, seed), TailsOf(len(all), b)
+	d, tails := s.pool.Of(columns, s.k, seed), tailsOf(len(all), b)
 	s.columns = nil
 	kept := map[int][]float64{}
 	for i, e := range all {
@@ -351,7 +351,7 @@ func (s *PairSample) end(e *results.Estimate, low, high float64, why stats.Undef
 }
 
 // few is the end of Run where few clusters make many replicates alike.
-func (s *PairSample) few(r *Repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
+func (s *PairSample) few(r *repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
 	sums, of := make([]float64, len(columns)), make([]float64, len(r.Different))
 	values, items := make([][]float64, len(of)), make([]uint8, s.n)
 	for i, w := range r.Different {

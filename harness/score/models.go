@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// EachModel goes through trials that a walk visits model by model, those of one item
+// eachModel goes through trials that a walk visits model by model, those of one item
 // together: begin makes what collects one model's numbers, add takes in the trials
 // of one item, score is called when all of the model is read. Models are scored
 // beside the reading of the next one.
-func EachModel[M any](walk func(visit func([]Scored) error) error, begin func(model string) M, add func(M, []Scored) error, score func(M)) ([]M, error) {
+func eachModel[M any](walk func(visit func([]Scored) error) error, begin func(model string) M, add func(M, []Scored) error, score func(M)) ([]M, error) {
 	var all []M
 	var wg sync.WaitGroup
 	// As many models as processors, the one that is read among them: they are most of the

@@ -54,7 +54,7 @@ func (r *Run) Pairs() results.Table {
 		Columns: []results.Column{{Name: "model", Title: "Model"}, {Name: results.PairOther, Title: "Other"}, {Name: results.PairMeasure, Title: "Measure"}, {Name: results.PairRow, Title: "Row"}, {Name: results.PairOtherRow, Title: "Other's row"},
 			percent("value", "Value", "of the model, on the items that both answered"), percent("value_other", "Other's value", "of the other, on the same items"),
 			{Name: results.PairDifference, Title: "Difference", Unit: "points", Digits: 2, Help: "value less the other's; n is the items that both answered, each with the mean over its judges and repeats"},
-			{Name: ColumnP, Title: "p", Digits: 4, Help: TestHelp}, {Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: holmHelp}},
+			{Name: columnP, Title: "p", Digits: 4, Help: TestHelp}, {Name: results.PairHolm, Title: "Holm p", Digits: 4, Help: holmHelp}},
 		Notes: []string{"Which of two is better is asked here: intervals of two models may overlap where their difference is clear, as both met the same items."}}
 	for _, c := range r.Design.Pairs {
 		var all []answered

@@ -50,7 +50,7 @@ func PassHat(name string, k int) Direct {
 			}
 		}
 		e := r.Sample.Rests(r.Sample.Sums(at.Percent), nil, at.Den)
-		share := Share(func(c clusters) (stats.Share, bool) { return ByJudge{{at}}.share(c) })
+		share := share(func(c clusters) (stats.Share, bool) { return byJudge{{at}}.share(c) })
 		r.Sample.by(e, share.times(100), nil)
 		return n.Of(e, "no item with so many repeats")
 	}

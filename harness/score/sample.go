@@ -157,8 +157,8 @@ func (s Sample) Why(rubric, judge string) string {
 	return "its verdict cannot be read"
 }
 
-// NoItem says that a trial's item is missing.
-func NoItem(k results.Key) error {
+// noItem says that a trial's item is missing.
+func noItem(k results.Key) error {
 	return fmt.Errorf("%s: the store has a trial of item %s but not the item; it is damaged or was written by another version", k.Study, k.Item)
 }
 
@@ -231,7 +231,7 @@ func (b *basis) joiner(ctx context.Context, st *store.Store, items map[string]an
 func (j *joiner) add(row results.JudgedRow) error {
 	facts, ok := j.items[row.Key.Item]
 	if !ok {
-		return NoItem(row.Key)
+		return noItem(row.Key)
 	}
 	s := Sample{Row: row.Row, Facts: facts, Condition: j.conditions[row.Key.Condition], Released: j.released, Output: row.Output, id: row.ID, of: j.of, kept: new(any)}
 	s.said = slices.DeleteFunc(row.Judgments, func(said results.Judgment) bool { return !slices.Contains(j.judges[said.Rubric], said.Judge) })

@@ -99,10 +99,10 @@ func eight(x uint64) uint64 {
 	return x&0x7f*0x02040810204081&0x0101010101010101 | x&0x80<<49
 }
 
-// Pool keeps draws for the samples that draw the same, as those of models that were asked
+// pool keeps draws for the samples that draw the same, as those of models that were asked
 // the same items: to draw takes as long as to add up a hundred counts. Several goroutines may
 // use it at once. A nil one keeps nothing.
-type Pool struct {
+type pool struct {
 	most int // bytes
 
 	mu   sync.Mutex
@@ -116,12 +116,12 @@ type kept struct {
 	at   *stretch
 }
 
-// NewPool begins one that keeps at most so many bytes.
-func NewPool(most int) *Pool { return &Pool{most: most} }
+// newPool begins one that keeps at most so many bytes.
+func newPool(most int) *pool { return &pool{most: most} }
 
 // Of begins the draws of n items with these columns, a number for each item.
-func (p *Pool) Of(columns [][]float64, n int, seed uint64) *Draws {
-	d := NewDraws(columns, n, seed)
+func (p *pool) Of(columns [][]float64, n int, seed uint64) *draws {
+	d := newDraws(columns, n, seed)
 	if p == nil {
 		return d
 	}

@@ -23,8 +23,8 @@ type tails struct {
 	low, high []float64 // the first of them as many as are kept, or all there are
 }
 
-// TailsOf begins those of so many scores and b replicates at most.
-func TailsOf(scores, b int) *Tails {
+// tailsOf begins those of so many scores and b replicates at most.
+func tailsOf(scores, b int) *Tails {
 	t := &Tails{
 		kept: int(0.025*float64(b)) + 2, // an end lies between two ranks
 		of:   make([]tails, scores), floor: make([]float64, scores), roof: make([]float64, scores),

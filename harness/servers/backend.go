@@ -15,7 +15,7 @@ import (
 // Backend is the adapter of a managed server.
 type Backend struct {
 	backends.Backend
-	Server *Server
+	Server *server
 }
 
 var _ backends.Backend = (*Backend)(nil)

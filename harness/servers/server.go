@@ -64,8 +64,8 @@ type Config struct {
 	Tell func(kind results.EventKind, text string)
 }
 
-// Server is a managed server. It is safe for concurrent use.
-type Server struct {
+// server is a managed server. It is safe for concurrent use.
+type server struct {
 	c Config
 
 	mu       sync.Mutex // held while starting and stopping
@@ -86,17 +86,17 @@ type life struct {
 }
 
 // New makes a server without starting it.
-func New(c Config) *Server {
+func New(c Config) *server {
 	if c.Tell == nil {
 		c.Tell = func(results.EventKind, string) {}
 	}
-	return &Server{c: c}
+	return &server{c: c}
 }
 
 // Up makes sure that the server runs and is healthy. health asks it, and its error may
 // mean not yet. restarted says that it had
 // died and runs again. The error is a *backends.Error.
-func (s *Server) Up(ctx context.Context, health func(context.Context) error) (restarted bool, err error) {
+func (s *server) Up(ctx context.Context, health func(context.Context) error) (restarted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run != nil && !s.run.ended() {
@@ -148,11 +148,11 @@ func (s *Server) Up(ctx context.Context, health func(context.Context) error) (re
 	return restarted, nil
 }
 
-func (s *Server) fail(kind backends.Kind, what, hint string) error {
+func (s *server) fail(kind backends.Kind, what, hint string) error {
 	return &backends.Error{Kind: kind, Op: "start the server of backend " + s.c.Name + " (" + s.c.Command[0] + ")", Message: what, Hint: hint}
 }
 
-func (s *Server) start() error {
+func (s *server) start() error {
 	p := &life{rec: newRecord(), log: &tail{also: s.c.Log}, done: make(chan struct{})}
 	p.rec.Backend, p.rec.Store, p.rec.Cgroup = s.c.Name, absolute(s.c.Store), newCgroup(p.rec.Token)
 	path := s.c.Record
@@ -195,14 +195,14 @@ func (s *Server) start() error {
 }
 
 // forget removes the record of a server that has ended, unless it is another's.
-func (s *Server) forget() {
+func (s *server) forget() {
 	if _, _, taken := left(s.c.Record); s.c.Record != "" && !taken {
 		_ = os.Remove(s.c.Record)
 	}
 }
 
 // reap ends what a killed assay left of this server.
-func (s *Server) reap() {
+func (s *server) reap() {
 	r, found, _ := left(s.c.Record)
 	if !found {
 		return
@@ -214,7 +214,7 @@ func (s *Server) reap() {
 }
 
 // await returns when the server is healthy; kind is that of its error where it does not get so.
-func (s *Server) await(ctx context.Context, kind backends.Kind, health func(context.Context) error) error {
+func (s *server) await(ctx context.Context, kind backends.Kind, health func(context.Context) error) error {
 	within, end := context.WithTimeout(ctx, s.c.Timeout)
 	defer end()
 	tick := time.NewTicker(healthEvery)
@@ -247,7 +247,7 @@ func notYet(err error) bool {
 }
 
 // died tells that the server has ended, once, and ends what it left behind.
-func (s *Server) died() {
+func (s *server) died() {
 	if !s.run.told {
 		s.c.Tell(results.EventDied, s.run.how())
 	}
@@ -256,7 +256,7 @@ func (s *Server) died() {
 }
 
 // Down stops the server and waits for its end. Up may start it again.
-func (s *Server) Down() {
+func (s *server) Down() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -274,7 +274,7 @@ func (s *Server) Down() {
 }
 
 // death says how the server ended, where it did; it waits a moment for that.
-func (s *Server) death() (string, bool) {
+func (s *server) death() (string, bool) {
 	s.mu.Lock()
 	p := s.run
 	s.mu.Unlock()

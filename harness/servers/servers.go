@@ -27,7 +27,7 @@ type Servers struct {
 	open     map[string]backends.Backend
 	phantoms []*phantom.Server
 	films    films.Films // of all phantoms: they are shown the same pictures
-	managed  map[string]*Server
+	managed  map[string]*server
 	weights  weights
 	logs     []*os.File // that managed servers write to
 }
@@ -39,7 +39,7 @@ func (e SettingError) Unwrap() error { return e.error }
 
 // NewServers makes none yet.
 func NewServers(cfg *config.Config) *Servers {
-	return &Servers{cfg: cfg, open: map[string]backends.Backend{}, Activity: phantom.NewActivity(), managed: map[string]*Server{}}
+	return &Servers{cfg: cfg, open: map[string]backends.Backend{}, Activity: phantom.NewActivity(), managed: map[string]*server{}}
 }
 
 func (s *Servers) Close() {
@@ -111,7 +111,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 }
 
 // manage puts a managed server's life around its adapter.
-func (s *Servers) manage(c config.Backend, log string) *Server {
+func (s *Servers) manage(c config.Backend, log string) *server {
 	if srv, ok := s.managed[c.Name]; ok {
 		return srv
 	}

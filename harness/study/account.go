@@ -12,13 +12,13 @@ import (
 	"assay/results/stats"
 )
 
-// Unjudged stands beside the statuses of judgments: there is none.
-const Unjudged = score.Unjudged
+// unjudged stands beside the statuses of judgments: there is none.
+const unjudged = score.Unjudged
 
-// Statuses are all statuses in the order of tables, Unjudged last.
-func Statuses() []results.Status {
+// statuses are all statuses in the order of tables, Unjudged last.
+func statuses() []results.Status {
 	return []results.Status{results.StatusClean, results.StatusRepaired, results.StatusParse, results.StatusSchema,
-		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, results.StatusRefused, Unjudged}
+		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, results.StatusRefused, unjudged}
 }
 
 // Account is what is counted in every study of one model's trials in one arm:
@@ -274,7 +274,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []resul
 		for j, by := range a.Statuses[rubric] {
 			name := judges[rubric][j]
 			usable, all := usable(by)
-			if n := by[Unjudged]; n > 0 {
+			if n := by[unjudged]; n > 0 {
 				about(results.DoubtJudges, n, all, "%d of %d answers are not judged yet by %s under %s; `assay judge` goes on.", n, all, name, rubric)
 			}
 			if 100*usable < 95*all {
@@ -296,9 +296,9 @@ func usable(by map[results.Status]int) (n, of int) {
 	return n, of
 }
 
-// Told is a difference in points inside a sentence, with its interval: "+17 points,
+// told is a difference in points inside a sentence, with its interval: "+17 points,
 // 95 % interval +2 to +31".
-func Told(e *results.Estimate) string {
+func told(e *results.Estimate) string {
 	v, low, high := results.EstimateWords("points", *e, true)
 	if low == "" {
 		return v + " points, no interval"
@@ -330,7 +330,7 @@ func (c Contrast) Known() bool {
 // is none, the interval as it is printed. Equal numbers get equal words.
 func (c Contrast) Way() int {
 	d := *c.Difference.Value
-	sure := LeavesOutZero(c.Difference)
+	sure := leavesOutZero(c.Difference)
 	if c.tested() {
 		sure = *c.P.Value <= significant && d != 0 && c.More*d >= 0
 	}
@@ -346,7 +346,7 @@ func (c Contrast) Way() int {
 // Words are the numbers behind it: "+17 points, 95 % interval +2 to +31, n = 48 items (96
 // answers), p = 0.077; the interval leaves out 0, and the test decides".
 func (c Contrast) Words() string {
-	s := Told(c.Difference)
+	s := told(c.Difference)
 	if !c.tested() {
 		return fmt.Sprintf("%s, n = %d %s", s, c.Difference.N, c.Of)
 	}
@@ -358,7 +358,7 @@ func (c Contrast) Words() string {
 		s += "Holm "
 	}
 	s += "p = " + stats.Significant(*c.P.Value, 2)
-	switch out := LeavesOutZero(c.Difference); {
+	switch out := leavesOutZero(c.Difference); {
 	case c.Difference.Low == nil || out == (c.Way() != 0):
 	case out:
 		s += "; the interval leaves out 0, and the test decides"
@@ -368,9 +368,9 @@ func (c Contrast) Words() string {
 	return s
 }
 
-// LeavesOutZero says whether an interval, printed with two decimals, lies on one
+// leavesOutZero says whether an interval, printed with two decimals, lies on one
 // side of 0. What is printed as 0.00 is 0: findings are read beside it.
-func LeavesOutZero(e *results.Estimate) bool {
+func leavesOutZero(e *results.Estimate) bool {
 	if e.Low == nil || e.High == nil {
 		return false
 	}

@@ -27,7 +27,7 @@ type Arms struct {
 type CostArm struct {
 	*Account
 	Costs *Costs
-	Paces *Paces
+	Paces *paces
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
@@ -158,7 +158,7 @@ func ArmsOf(r *score.Run) (accounts []*Account, costs []*Costs) {
 // Speed is the table and the figure of how fast the models of a run answered; none:
 // no time is known.
 func (b Basis) Speed(r *score.Run) (tables []results.Table, figures []results.Figure) {
-	var all []*Paces
+	var all []*paces
 	for _, m := range r.Models {
 		for _, x := range Collected(m.Extra).List {
 			all = append(all, x.Paces)
@@ -206,7 +206,7 @@ func JudgeRows(rubrics []string, judges map[string][]string, own func(rubric str
 // StatusColumns count what became of the judgments of JudgeRows.
 func StatusColumns() []score.Metric {
 	var out []score.Metric
-	for _, st := range Statuses() {
+	for _, st := range statuses() {
 		out = append(out, statusColumn(st, "answers"))
 	}
 	return out

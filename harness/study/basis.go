@@ -70,7 +70,7 @@ func (b *Basis) Names(arms []string) []string {
 		var out []string
 		for _, a := range arms {
 			out = append(out, a) // also where no trial is planned without examples any more
-			for _, c := range Sorted(b.Shots) {
+			for _, c := range sorted(b.Shots) {
 				if n := ShotsName(a, b.Shots[c]); n != a {
 					out = append(out, n)
 				}

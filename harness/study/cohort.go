@@ -32,11 +32,11 @@ func parameters(man results.Manifest, model string) (float64, bool) {
 	if asked, ok := man.Asked(model); ok && asked.Parameters != nil {
 		return *asked.Parameters, true
 	}
-	return ParseSize(man.Models[model].Parameters)
+	return parseSize(man.Models[model].Parameters)
 }
 
-// ParseSize reads a number of parameters as servers write it: "4.3B", "751.63M".
-func ParseSize(s string) (float64, bool) {
+// parseSize reads a number of parameters as servers write it: "4.3B", "751.63M".
+func parseSize(s string) (float64, bool) {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	scale := 1.0
 	for suffix, x := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12} {

@@ -151,7 +151,7 @@ func formatted(v float64) string { return strconv.FormatFloat(math.Round(v*1000)
 
 func TestParse(t *testing.T) {
 	for s, want := range map[string]float64{"4.3B": 4.3e9, "751.63M": 751.63e6, "7b": 7e9, "1.5 T": 1.5e12, "8030261312": 8030261312, "": 0, "B": 0, "-3B": 0, "NaN": 0, "InfB": 0, "0": 0} {
-		if got, ok := ParseSize(s); got != want || ok != (want != 0) {
+		if got, ok := parseSize(s); got != want || ok != (want != 0) {
 			t.Errorf("%q: %v, %v", s, got, ok)
 		}
 	}

@@ -100,7 +100,7 @@ type Costs struct {
 	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
 	GPUMoneyPerItem, ElectricityPerItem            *results.Estimate // money
 
-	paid   EnergyOf
+	paid   energyOf
 	prices Prices
 }
 
@@ -126,7 +126,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 		d.judged, d.right = true, *right
 	}
 	d.seconds, d.timed = score.Seconds(&r)
-	held, assumed := HeldBy(&r, c.together)
+	held, assumed := heldBy(&r, c.together)
 	d.held, c.assumed = amountOf(held), c.assumed || assumed
 	switch {
 	case !c.together:
@@ -162,7 +162,7 @@ func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
 	} else {
 		c.unknown["no telemetry"]++
 	}
-	d.cpu = amountOf(JoulesOf(r.CPU))
+	d.cpu = amountOf(joulesOf(r.CPU))
 	if d.cpu.known && r.CPU.Absolute != nil {
 		d.cpuAbsolute = joules(*r.CPU.Absolute)
 	}
@@ -184,7 +184,7 @@ func (c *Costs) paidFor() {
 			both++
 		}
 	}
-	c.paid = Parts(gpu, cpu, both)
+	c.paid = parts(gpu, cpu, both)
 }
 
 func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross.or(), d.cpu.or()) }
@@ -266,7 +266,7 @@ func (c *Costs) Score(s *score.PairSample, p Prices) {
 		c.Net = nNet.Of(s.Quantiles(net, .5)[0], "the power at rest is not known")
 	}
 	c.WattHours = none("no answer has a known energy")
-	if c.paid != OfNothing {
+	if c.paid != ofNothing {
 		c.WattHours = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
 			x, ok := value(c.joules(d))
 			return x / 3600, 1, ok
@@ -337,11 +337,11 @@ func (c *Costs) scoreMoney(s *score.PairSample, each func(func(*draw) (float64, 
 	switch {
 	case p.Cost == nil || p.Cost.KWh == nil:
 		noPower = "no price per kWh is given (cost: in bench.yaml)"
-	case p.NeedsEnergy() && c.paid == OfNothing:
+	case p.NeedsEnergy() && c.paid == ofNothing:
 		noPower = "no answer has a known energy"
 	}
 	why := noGPU
-	if why == "" && p.NeedsEnergy() && c.paid == OfNothing {
+	if why == "" && p.NeedsEnergy() && c.paid == ofNothing {
 		why = "power has a price, and no energy is known; GPU time has a price of its own"
 	}
 	priced := func(why string, of func(*draw) (float64, bool)) [3]*results.Estimate {

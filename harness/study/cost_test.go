@@ -268,7 +268,7 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 	want(t, "money", c.Money, .008+5400/3.6e6, 2)
 	want(t, "Wh", c.WattHours, 1.5, 2)
 	want(t, "money per item", c.MoneyPerItem, .008+5400/3.6e6, 2)
-	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != OfGPUAndCPU || c.assumed {
+	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != ofGPUAndCPU || c.assumed {
 		t.Errorf("%d and %d left out, paid for %s, assumed %t", c.GPUSeconds.Invalid, c.Money.Invalid, c.paid, c.assumed)
 	}
 	sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})

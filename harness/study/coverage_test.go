@@ -10,7 +10,7 @@ import (
 func TestCoverageFigure(t *testing.T) {
 	direct, cot := NewAccount("m", "direct"), NewAccount("m", "cot")
 	direct.Statuses["accuracy"] = []map[results.Status]int{{results.StatusClean: 3, results.StatusParse: 1}}
-	cot.Statuses["accuracy"] = []map[results.Status]int{{results.StatusClean: 1, results.StatusRepaired: 1, Unjudged: 2}}
+	cot.Statuses["accuracy"] = []map[results.Status]int{{results.StatusClean: 1, results.StatusRepaired: 1, unjudged: 2}}
 	cot.Statuses["recall"] = []map[results.Status]int{{}}
 	list := CoverageFigure("s", []*Account{direct, cot}, []string{"accuracy", "recall"}, map[string][]string{"accuracy": {"a"}, "recall": {"a"}})
 	if len(list) != 1 {

@@ -88,7 +88,7 @@ type place struct {
 type group struct {
 	account *Account
 	costs   *Costs
-	paces   *Paces
+	paces   *paces
 }
 
 // timed is all trials of one model.

@@ -11,9 +11,9 @@ import (
 	"assay/timing"
 )
 
-// Paces collects those of one model's answers in one arm. Only times that count are in
+// paces collects those of one model's answers in one arm. Only times that count are in
 // them (score.Seconds).
-type Paces struct {
+type paces struct {
 	Model, Arm string
 
 	slo                             timing.SLO
@@ -79,12 +79,12 @@ func (r *ratio) score(s *score.PairSample, why string) *results.Estimate {
 
 // NewPaces makes an empty one. noDecode is why the server's own figure of decoding says
 // nothing; "": it does.
-func NewPaces(model, arm, noDecode string, slo timing.SLO) *Paces {
-	return &Paces{Model: model, Arm: arm, slo: slo, noDecode: noDecode}
+func NewPaces(model, arm, noDecode string, slo timing.SLO) *paces {
+	return &paces{Model: model, Arm: arm, slo: slo, noDecode: noDecode}
 }
 
 // Add takes in a trial of an item.
-func (p *Paces) Add(item int, r results.Row) {
+func (p *paces) Add(item int, r results.Row) {
 	if p.slo.Any() {
 		p.judge(item, &r)
 	}
@@ -127,7 +127,7 @@ func less(a, b *int) *int {
 
 // judge compares a trial with the SLO. A request that was sent and got no answer is
 // missed. A time that does not count, and a trial that sent nothing, are not compared.
-func (p *Paces) judge(item int, r *results.Row) {
+func (p *paces) judge(item int, r *results.Row) {
 	v := p.slo.Verdict(r.Pace())
 	if len(score.Lost(r)) > 0 || r.Failed && unsent(r.Kind) {
 		v = timing.Undefined
@@ -151,7 +151,7 @@ func (p *Paces) judge(item int, r *results.Row) {
 func unsent(kind string) bool { return kind == "needs" || kind == "input" }
 
 // Score adds the paces to a sample whose Run will fill them.
-func (p *Paces) Score(s *score.PairSample) {
+func (p *paces) Score(s *score.PairSample) {
 	const untimed, uncounted = "no answer has a valid time", "the server does not count tokens"
 	why := func(reason string) string {
 		if p.timed == 0 {
@@ -201,7 +201,7 @@ func Limits(s timing.SLO) string {
 
 // paceTable is the paces of arms, one row each; false: none has a valid time. It follows
 // Score and Run.
-func paceTable(name string, all []*Paces) (results.Table, bool) {
+func paceTable(name string, all []*paces) (results.Table, bool) {
 	rate := func(name, title, help string) results.Column {
 		return SignificantColumn(name, title, "tokens/s", help)
 	}
@@ -250,7 +250,7 @@ func paceTable(name string, all []*Paces) (results.Table, bool) {
 
 // paceFigure draws the times of arms: TTFT, the first words of the answer, T; nil: none has
 // one.
-func paceFigure(name string, all []*Paces, accounts []*Account) []results.Figure {
+func paceFigure(name string, all []*paces, accounts []*Account) []results.Figure {
 	f := results.Figure{Name: name + "-times", Kind: results.FigureDots, Title: "When answers begin and end",
 		Caption: "Medians over answers whose time counts, with 95 % intervals: the first words (reasoning included), the first words of the answer itself, and the last ones.",
 		X:       results.Axis{Title: "Time since the request began", Unit: "s", Log: true}}

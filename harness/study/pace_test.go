@@ -22,7 +22,7 @@ func answer(tokens int) results.Row {
 		Paces: results.Paces{FirstAnswer: ms(300), GapMedian: ms(10), GapP95: ms(12), GapP99: ms(30), ServerPrompt: ms(150), ServerDecode: ms(8 * float64(tokens-1)), CachedTokens: ptr(10)}}
 }
 
-func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Paces {
+func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *paces {
 	t.Helper()
 	p := NewPaces("m", "a", noDecode, slo)
 	s := &score.PairSample{}
@@ -64,11 +64,11 @@ func TestPaces(t *testing.T) {
 	if p := paced(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
 		t.Errorf("Ollama's decoding: %+v", p.ServerDecode)
 	}
-	table, ok := paceTable("s", []*Paces{p})
+	table, ok := paceTable("s", []*paces{p})
 	if !ok || len(table.Rows[0]) != len(table.Columns) {
 		t.Errorf("%t, %+v", ok, table)
 	}
-	if _, ok := paceTable("s", []*Paces{paced(t, timing.SLO{}, "", lost)}); ok {
+	if _, ok := paceTable("s", []*paces{paced(t, timing.SLO{}, "", lost)}); ok {
 		t.Error("a table of no time")
 	}
 }
@@ -90,7 +90,7 @@ func TestShareWithinTheLimits(t *testing.T) {
 	hasPace(t, "share of answers", p.Met, 200./3, 3) // the truncated one is no answer
 	hasPace(t, "share of TTFT alone", paced(t, timing.SLO{TTFT: ms(200)}, "", rows...).Share, 60, 5)
 	hasPace(t, "share of TPOT alone", paced(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Share, 0, 2)
-	table, _ := paceTable("s", []*Paces{p})
+	table, _ := paceTable("s", []*paces{p})
 	last := table.Columns[len(table.Columns)-1]
 	if last.Name != "slo_share" || !strings.Contains(last.Help, "TTFT at most 200ms, TPOT at most 10ms") {
 		t.Errorf("%+v", last)
@@ -108,7 +108,7 @@ func TestPacesAreSpread(t *testing.T) {
 		rows = append(rows, r)
 	}
 	p := paced(t, timing.SLO{}, "", rows...)
-	table, _ := paceTable("s", []*Paces{p})
+	table, _ := paceTable("s", []*paces{p})
 	for column, want := range map[string]float64{"first_answer_median": 1.1, "first_answer_p95": 2, "tpot_median": 11, "tpot_p95": 20, "gap_median": 11, "gap_p95": 22, "gap_p99": 33} {
 		i := slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })
 		hasPace(t, column, table.Rows[0][i].Estimate, want, 21)
@@ -122,7 +122,7 @@ func TestFigureOfTimes(t *testing.T) {
 	a.Add(s.Item(), answer(11), nil)
 	a.Score(s)
 	s.Run(1, 10)
-	f := paceFigure("s", []*Paces{p}, []*Account{a})
+	f := paceFigure("s", []*paces{p}, []*Account{a})
 	if len(f) != 1 || len(f[0].Series) != 3 || !strings.Contains(f[0].Alt, "m, a: first content (TTFT) 0.200 s, first of the answer 0.300 s, last content (T) 0.300 s") {
 		t.Errorf("%+v", f)
 	}

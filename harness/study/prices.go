@@ -57,59 +57,59 @@ func (p Prices) Building() []string {
 // NeedsEnergy says whether electricity is a part of money.
 func (p Prices) NeedsEnergy() bool { return p.Cost != nil && p.Cost.KWh != nil && *p.Cost.KWh > 0 }
 
-// EnergyOf is the parts whose joules are added up: the same ones for every answer
+// energyOf is the parts whose joules are added up: the same ones for every answer
 // of a sum.
-type EnergyOf string
+type energyOf string
 
 // The parts that can be paid for.
 const (
-	OfNothing   EnergyOf = ""
-	OfGPU       EnergyOf = "GPU"
-	OfGPUAndCPU EnergyOf = "GPU + CPU"
-	OfCPU       EnergyOf = "CPU"
+	ofNothing   energyOf = ""
+	ofGPU       energyOf = "GPU"
+	ofGPUAndCPU energyOf = "GPU + CPU"
+	ofCPU       energyOf = "CPU"
 )
 
-// Parts chooses them from how many answers know the energy of the GPUs, of the
+// parts chooses them from how many answers know the energy of the GPUs, of the
 // processors, and of both: both, unless most of those that know the GPUs' energy
 // do not know the processors'.
-func Parts(gpu, cpu, both int) EnergyOf {
+func parts(gpu, cpu, both int) energyOf {
 	switch {
 	case both > 0 && 2*both >= gpu:
-		return OfGPUAndCPU
+		return ofGPUAndCPU
 	case gpu > 0:
-		return OfGPU
+		return ofGPU
 	case cpu > 0:
-		return OfCPU
+		return ofCPU
 	}
-	return OfNothing
+	return ofNothing
 }
 
 // Joules is an answer's energy; nil: that of one of the parts is not known.
-func (of EnergyOf) Joules(gpu, cpu *float64) *float64 {
+func (of energyOf) Joules(gpu, cpu *float64) *float64 {
 	switch {
-	case of == OfGPU:
+	case of == ofGPU:
 		return gpu
-	case of == OfCPU:
+	case of == ofCPU:
 		return cpu
-	case of == OfGPUAndCPU && gpu != nil && cpu != nil:
+	case of == ofGPUAndCPU && gpu != nil && cpu != nil:
 		return new(*gpu + *cpu)
 	}
 	return nil
 }
 
-// JoulesOf is the gross energy of a use; nil: not known.
-func JoulesOf(u *results.Use) *float64 {
+// joulesOf is the gross energy of a use; nil: not known.
+func joulesOf(u *results.Use) *float64 {
 	if u == nil || u.Unknown != "" {
 		return nil
 	}
 	return new(float64(u.Gross) / 1000)
 }
 
-// HeldBy is an answer's GPU-seconds: the time it held GPUs, times how many; nil:
+// heldBy is an answer's GPU-seconds: the time it held GPUs, times how many; nil:
 // not known. assumed: one GPU is taken to be held, since none was seen. together
 // says that answers ran beside each other, so that one's latency holds the time
 // of others.
-func HeldBy(r *results.Row, together bool) (seconds *float64, assumed bool) {
+func heldBy(r *results.Row, together bool) (seconds *float64, assumed bool) {
 	switch {
 	case r.GPU != nil && r.GPU.Held != nil && r.GPU.Devices == nil:
 		return new(r.GPU.Held.Seconds()), true

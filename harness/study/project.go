@@ -23,7 +23,7 @@ type Projection struct {
 	Hours    *results.Estimate `json:"hours"`     // of requests, one after another
 	GPUHours *results.Estimate `json:"gpu_hours"` // time x GPUs held
 	KWh      *results.Estimate `json:"kwh"`
-	EnergyOf EnergyOf          `json:"energy_of,omitempty"` // what KWh is of: the same parts of every answer
+	EnergyOf energyOf          `json:"energy_of,omitempty"` // what KWh is of: the same parts of every answer
 	KgCO2    *results.Estimate `json:"kg_co2,omitempty"`    // nil: emissions are not told
 	Building string            `json:"building,omitempty"`  // what it adds to KWh and money, in words; "": nothing
 	// Money is GPUMoney and Electricity together, over the answers that know both.
@@ -140,7 +140,7 @@ func known(v *float64) (float64, bool) {
 }
 
 // partsOf is the parts whose energies are added up.
-func partsOf(all []projected) EnergyOf {
+func partsOf(all []projected) energyOf {
 	gpu, cpu, both := 0, 0, 0
 	for _, a := range all {
 		if a.gpu != nil {
@@ -153,7 +153,7 @@ func partsOf(all []projected) EnergyOf {
 			both++
 		}
 	}
-	return Parts(gpu, cpu, both)
+	return parts(gpu, cpu, both)
 }
 
 // stored is the stored answers of a plan, and puts their items into the sample.
@@ -187,11 +187,11 @@ func stored(ctx context.Context, st *store.Store, s *score.PairSample, trials ma
 				}
 			}
 			together := float64(max(1, inFlight[name]))
-			a := projected{load: l, item: at, gpu: JoulesOf(r.GPU), cpu: JoulesOf(r.CPU)}
+			a := projected{load: l, item: at, gpu: joulesOf(r.GPU), cpu: joulesOf(r.CPU)}
 			if r.Latency != nil && !hidden(&r) {
 				a.seconds = new(r.Latency.Seconds() / together)
 			}
-			a.held, _ = HeldBy(&r, false)
+			a.held, _ = heldBy(&r, false)
 			if a.held != nil && r.GPU == nil { // a share of the time, as seconds is
 				a.held = a.seconds
 			}

@@ -130,13 +130,13 @@ func TestProjectionsAddTheSameParts(t *testing.T) {
 	projects(t, "electricity", p.Electricity, .8, 3, 2)
 	projects(t, "money of GPU time", p.GPUMoney, .01, 5, 0)
 	projects(t, "money", p.Money, .81, 3, 2)
-	if p.EnergyOf != OfGPUAndCPU || p.Seen != 5 {
+	if p.EnergyOf != ofGPUAndCPU || p.Seen != 5 {
 		t.Errorf("energy of %s, %d seen", p.EnergyOf, p.Seen)
 	}
 	// The processors' energy is known of too few.
 	gpu := took{"m", 10 * s, 10 * s, 1, 360e3, -1}
 	p = project(t, prices(), 1, gpu, gpu, gpu, both)
-	if projects(t, "kWh of the GPU", p.KWh, 10*(3*.1+.48/3.6)/4, 4, 0); p.EnergyOf != OfGPU {
+	if projects(t, "kWh of the GPU", p.KWh, 10*(3*.1+.48/3.6)/4, 4, 0); p.EnergyOf != ofGPU {
 		t.Errorf("energy of %s", p.EnergyOf)
 	}
 	// A model of which nothing is known: its GPU time is.

@@ -19,7 +19,7 @@ func Filled(r *score.Run, names ...string) (out []results.Table) {
 func (b Basis) Efficiency(r *score.Run, accounts []*Account) results.Section {
 	speed, times := b.Speed(r)
 	return results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Tables: append([]results.Table{LatencyTable(b.Study, accounts)}, speed...), Figures: times,
-		Methods: CacheMethods(b.Study, accounts)}
+		Methods: cacheMethods(b.Study, accounts)}
 }
 
 // Spent are the sections of energy and of cost, of which something is known.
@@ -37,7 +37,7 @@ func (b Basis) Spent(costs []*Costs) (out []results.Section) {
 func (b Basis) Closing(r *score.Run, accounts []*Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
 	judges.Title, judges.Intro = "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."
 	judges.Figures = CoverageFigure(b.Study, accounts, rubrics, r.Judges)
-	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts), ValidityTable(b.Study, accounts)}}
+	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts), validityTable(b.Study, accounts)}}
 	if t, ok := b.ArrivalTable(); ok {
 		out.Tables = append(out.Tables, t)
 	}

@@ -112,8 +112,8 @@ func Levels(m results.Manifest, study string) map[string]Level {
 	return out
 }
 
-// Sorted are the conditions of levels, from fewest examples to most.
-func Sorted(levels map[string]Level) []string {
+// sorted are the conditions of levels, from fewest examples to most.
+func sorted(levels map[string]Level) []string {
 	return slices.SortedFunc(maps.Keys(levels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(levels[a].Shots, levels[b].Shots), strings.Compare(levels[a].From, levels[b].From))
 	})

@@ -156,7 +156,7 @@ func TestLevels(t *testing.T) {
 	var m results.Manifest
 	m.Conditions = map[string]map[string]json.RawMessage{"qa": ShotDescribed([]int{0, 1, 4}, "train"), "load": {"baseline": json.RawMessage(`{"in_flight":1}`)}}
 	levels := Levels(m, "qa")
-	if got := fmt.Sprint(Sorted(levels), levels["baseline"], levels["SHOTS@shots=1,from=train"]); got != "[baseline SHOTS@shots=1,from=train SHOTS@shots=4,from=train] 0 shots 1 shot of train" {
+	if got := fmt.Sprint(sorted(levels), levels["baseline"], levels["SHOTS@shots=1,from=train"]); got != "[baseline SHOTS@shots=1,from=train SHOTS@shots=4,from=train] 0 shots 1 shot of train" {
 		t.Error(got)
 	}
 	if len(Levels(m, "load")) != 0 || ShotDescribed(nil, "") != nil {

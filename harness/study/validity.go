@@ -101,9 +101,9 @@ func byFlag(n map[results.Flag]int) string {
 
 func words(f results.Flag) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-// ValidityTable says of each account how many times count, why others do not,
+// validityTable says of each account how many times count, why others do not,
 // what was done again, and what is known of the server's caches.
-func ValidityTable(study string, accounts []*Account) results.Table {
+func validityTable(study string, accounts []*Account) results.Table {
 	t := results.Table{Name: study + "-validity", Title: "Times that count", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
 		CountColumn("answers", "Answers", ""),
@@ -139,9 +139,9 @@ func ValidityTable(study string, accounts []*Account) results.Table {
 	return t
 }
 
-// CacheMethods says for the methods section what is known of the servers' caches in a
+// cacheMethods says for the methods section what is known of the servers' caches in a
 // study's answers: once of models of which the same holds.
-func CacheMethods(study string, accounts []*Account) []string {
+func cacheMethods(study string, accounts []*Account) []string {
 	var out []string
 	at := map[string]int{}
 	for _, n := range cacheNotes(accounts) {

@@ -32,7 +32,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		a.Add(i, r, nil)
 	}
 	var got []string
-	tab := ValidityTable("s", []*Account{a})
+	tab := validityTable("s", []*Account{a})
 	for i, c := range tab.Rows[0] {
 		text := c.Text
 		if c.Estimate != nil {

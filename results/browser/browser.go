@@ -139,8 +139,8 @@ func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Run is what a step brings.
-func Run[T any](b *Tab, step chromedp.Action[T]) T {
+// run is what a step brings.
+func run[T any](b *Tab, step chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, step)
 	if err != nil {
@@ -270,7 +270,7 @@ func (b *Tab) Keep(name string, whole bool) {
 	if whole && Eval[int](b, "document.documentElement.scrollHeight") < most {
 		shot = chromedp.FullScreenshot(100)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), Run(b, shot), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), run(b, shot), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -289,7 +289,7 @@ func (b *Tab) Pages() int {
 // Image writes what the window shows as a small PNG file, for documents.
 func (b *Tab) Image(path string) {
 	b.t.Helper()
-	decoded, err := png.Decode(bytes.NewReader(Run(b, chromedp.CaptureScreenshot())))
+	decoded, err := png.Decode(bytes.NewReader(run(b, chromedp.CaptureScreenshot())))
 	if err != nil {
 		b.t.Fatal(err)
 	}

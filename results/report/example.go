@@ -72,11 +72,11 @@ func (j Judged) summary() (says, whole string) {
 // Span is a stretch of a text; Marks are what was said of it.
 type Span struct {
 	Text  string
-	Marks []Mention
+	Marks []mention
 }
 
-// Mention is a judgment that quotes a stretch.
-type Mention struct {
+// mention is a judgment that quotes a stretch.
+type mention struct {
 	Number int    // of the judgment, from 1
 	Words  string // what it says of the quote
 	End    bool   // the quote ends with the stretch
@@ -102,7 +102,7 @@ func Marked(whole string, list []Quoted) []Span {
 		sp := Span{Text: text.VisibleLines(whole[cuts[i-1]:cuts[i]])}
 		for _, e := range edges {
 			if e.from <= cuts[i-1] && e.to >= cuts[i] {
-				sp.Marks = append(sp.Marks, Mention{list[e.of].Judge + 1, visible(list[e.of].Says), e.to == cuts[i]})
+				sp.Marks = append(sp.Marks, mention{list[e.of].Judge + 1, visible(list[e.of].Says), e.to == cuts[i]})
 			}
 		}
 		out = append(out, sp)

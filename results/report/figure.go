@@ -1,6 +1,6 @@
 // Figure draws results.Figure in one quiet style.
 //
-//  1. CheckFigure refuses figures that our own code must never make.
+//  1. checkFigure refuses figures that our own code must never make.
 //  2. layout.go measures names, wraps the legend and sets up axes; kinds.go draws
 //     what is particular to a kind.
 //  3. The same drawing goes to SVG (for the page, where classes take the colours
@@ -27,35 +27,35 @@ import (
 // Widths of a drawing, in points. Text has the same size in both.
 const (
 	Wide   = 480 // a page, 169 mm
-	Narrow = 246 // a phone or a column of a paper, 87 mm
+	narrow = 246 // a phone or a column of a paper, 87 mm
 )
 
-// FigureLook is how a figure is drawn.
-type FigureLook struct {
+// figureLook is how a figure is drawn.
+type figureLook struct {
 	Width float64   // points: Wide or Narrow
 	Page  bool      // SVG only: colours are classes of the page's style, and no words are drawn that stand beside it
 	Mark  string    // drawn above: "SYNTHETIC"; "": nothing
 	Made  time.Time // the PDF's date; the zero time is 1970
 }
 
-// SVG writes the figure. The element is hidden from assistive software: the
+// svg writes the figure. The element is hidden from assistive software: the
 // caller gives it a name and a text beside.
-func SVG(w io.Writer, f results.Figure, look FigureLook) error {
+func svg(w io.Writer, f results.Figure, look figureLook) error {
 	c := newSVG(vg.Length(look.Width), height(f, look), look.Page)
 	paint(draw.New(c), f, look)
 	_, err := c.writeTo(w)
 	return err
 }
 
-// PDF writes the figure as one page with its fonts embedded.
-func PDF(w io.Writer, f results.Figure, look FigureLook) error {
+// pdf writes the figure as one page with its fonts embedded.
+func pdf(w io.Writer, f results.Figure, look figureLook) error {
 	c := newPDF(vg.Length(look.Width), height(f, look), look.Made, f.Title)
 	paint(draw.New(c), f, look)
 	return c.doc.Output(w)
 }
 
-// Empty says whether there is nothing to draw.
-func Empty(f results.Figure) bool {
+// empty says whether there is nothing to draw.
+func empty(f results.Figure) bool {
 	for _, s := range f.Series {
 		if len(s.Quantiles) > 0 || len(s.Samples) > 0 || slices.ContainsFunc(s.Points, func(p results.Point) bool { return drawn(f.Kind, p) }) {
 			return false
@@ -76,8 +76,8 @@ func drawn(kind results.FigureKind, p results.Point) bool {
 	return has(p.X) && has(p.Y)
 }
 
-// Missing is how many points cannot be drawn, and how many there are.
-func Missing(f results.Figure) (missing, all int) {
+// missing is how many points cannot be drawn, and how many there are.
+func missing(f results.Figure) (missing, all int) {
 	for _, s := range f.Series {
 		for _, p := range s.Points {
 			all++
@@ -105,9 +105,9 @@ func Reading(f results.Figure) string {
 	return "Bars are 95 % intervals."
 }
 
-// CheckFigure panics on figures that our own code must never make: an unknown kind, a
+// checkFigure panics on figures that our own code must never make: an unknown kind, a
 // missing title or text, a number that is none or does not fit its scale.
-func CheckFigure(f results.Figure) {
+func checkFigure(f results.Figure) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
 			panic("figure: internal error: figure " + f.Name + ": " + fmt.Sprintf(format, args...))

@@ -126,8 +126,8 @@ func examples() []results.Figure {
 	return []results.Figure{three, scatter, dist, dots, heat, change, dose, power, many, empty, hostile}
 }
 
-func looks() []FigureLook {
-	return []FigureLook{{Width: Wide, Mark: "SYNTHETIC"}, {Width: Narrow}, {Width: Wide, Page: true}, {Width: Narrow, Page: true}}
+func looks() []figureLook {
+	return []figureLook{{Width: Wide, Mark: "SYNTHETIC"}, {Width: narrow}, {Width: Wide, Page: true}, {Width: narrow, Page: true}}
 }
 
 // TestDrawings draws every kind in every format twice: the bytes are equal, well
@@ -136,10 +136,10 @@ func looks() []FigureLook {
 func TestDrawings(t *testing.T) {
 	keep := os.Getenv("ASSAY_FIGURES")
 	for _, f := range examples() {
-		CheckFigure(f)
+		checkFigure(f)
 		for i, look := range looks() {
 			look.Made = time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)
-			for format, render := range map[string]func(io.Writer, results.Figure, FigureLook) error{"svg": SVG, "pdf": PDF} {
+			for format, render := range map[string]func(io.Writer, results.Figure, figureLook) error{"svg": svg, "pdf": pdf} {
 				if look.Page && format != "svg" {
 					continue
 				}
@@ -166,7 +166,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-func checkSVG(t *testing.T, f results.Figure, look FigureLook, s string) {
+func checkSVG(t *testing.T, f results.Figure, look figureLook, s string) {
 	t.Helper()
 	if strings.Contains(s, "style=") || strings.Contains(s, "<script") || strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
 		t.Errorf("%s: a style attribute, a script or a number that is none", f.Name)
@@ -341,7 +341,7 @@ func TestCheckRefuses(t *testing.T) {
 					t.Errorf("%s is not refused", what)
 				}
 			}()
-			CheckFigure(f)
+			checkFigure(f)
 		}()
 	}
 }
@@ -349,10 +349,10 @@ func TestCheckRefuses(t *testing.T) {
 // TestMissing: what has no value is not drawn, and is counted.
 func TestMissing(t *testing.T) {
 	f := examples()[3] // dots, one of them undefined
-	if missing, all := Missing(f); missing != 1 || all != 16 || Empty(f) {
+	if missing, all := missing(f); missing != 1 || all != 16 || empty(f) {
 		t.Errorf("%d of %d missing in %s", missing, all, f.Name)
 	}
-	if !Empty(results.Figure{Kind: results.FigureDots, Series: []results.Series{{Points: []results.Point{{X: &results.Estimate{Why: "none"}}}}}}) {
+	if !empty(results.Figure{Kind: results.FigureDots, Series: []results.Series{{Points: []results.Point{{X: &results.Estimate{Why: "none"}}}}}}) {
 		t.Error("a figure without values is not empty")
 	}
 }
@@ -382,9 +382,9 @@ func TestLabelsAreNeverCut(t *testing.T) {
 		for i := range f.Series {
 			f.Series[i].Name += " " + long
 		}
-		for _, width := range []float64{Wide, Narrow} {
+		for _, width := range []float64{Wide, narrow} {
 			var b bytes.Buffer
-			if err := SVG(&b, f, FigureLook{Width: width}); err != nil {
+			if err := svg(&b, f, figureLook{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			var said strings.Builder

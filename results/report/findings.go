@@ -5,7 +5,7 @@
 //     It knows no study: sections declare their columns.
 //  2. Which of two models is better follows from the study's table of pairs (results.PairsOf):
 //     the test of their difference on the items that both answered, corrected for all pairs.
-//  3. FindingsOf is what the studies found, Distrust what to distrust of it, and why.
+//  3. findingsOf is what the studies found, Distrust what to distrust of it, and why.
 
 package report
 
@@ -43,20 +43,20 @@ func (f Finding) Says() string {
 	return f.Text
 }
 
-// FindingsOf is what the studies found, in words.
-func FindingsOf(sections []results.Section) []Finding {
+// findingsOf is what the studies found, in words.
+func findingsOf(sections []results.Section) []Finding {
 	var out []Finding
 	for _, s := range sections {
 		for _, n := range s.Notes {
 			out = append(out, Finding{text.Visible(n), s.Name})
 		}
 	}
-	return Together(out)
+	return together(out)
 }
 
-// Together says once what is said of several subjects: "a: is so" and "b: is so"
+// together says once what is said of several subjects: "a: is so" and "b: is so"
 // become "a; b: is so", where the first stood.
-func Together(list []Finding) []Finding {
+func together(list []Finding) []Finding {
 	var out []Finding
 	at := map[Finding]int{} // by what is said
 	for _, f := range list {
@@ -165,9 +165,9 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []Finding)
 		}
 	}
 	if len(first) == 0 {
-		return Together(rest), nil
+		return together(rest), nil
 	}
-	return Together(first), Together(rest)
+	return together(first), together(rest)
 }
 
 // doubtEvery is in front of all: every number is in doubt.

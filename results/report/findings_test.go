@@ -52,7 +52,7 @@ func TestOwnJudge(t *testing.T) {
 
 // TestTogether: what is said of several is said once.
 func TestTogether(t *testing.T) {
-	got := Together([]Finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
+	got := together([]Finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
 	want := []Finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)

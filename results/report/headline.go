@@ -12,22 +12,22 @@ import (
 	"assay/results/text"
 )
 
-// Headline is what table and figure are called in files.
-const Headline = "headline"
+// headline is what table and figure are called in files.
+const headline = "headline"
 
-// Answer is what a report begins with.
-type Answer struct {
+// answer is what a report begins with.
+type answer struct {
 	Table  results.Table   `json:"table"`
 	Tall   results.Table   `json:"-"`      // the same with a row for each model and column
 	Whole  []results.Table `json:"-"`      // tables of sections that stand beside it (Section.First)
 	Figure *results.Figure `json:"figure"` // nil: nothing to draw
 	Says   []string        `json:"says"`
-	Groups []HeadlineGroup `json:"groups"` // of the table's columns behind the first
+	Groups []headlineGroup `json:"groups"` // of the table's columns behind the first
 	Titles []string        `json:"-"`      // of the columns, where the groups are said already
 }
 
-// HeadlineGroup is columns of one study that stand together.
-type HeadlineGroup struct {
+// headlineGroup is columns of one study that stand together.
+type headlineGroup struct {
 	Title   string `json:"title"` // of the study's first section
 	Columns int    `json:"columns"`
 }
@@ -46,10 +46,10 @@ type column struct {
 }
 
 // Main is the answer of sections; nil: no study declares any, or has any of them.
-func Main(sections []results.Section) *Answer {
+func Main(sections []results.Section) *answer {
 	var models []string
 	var columns []column
-	a := &Answer{Table: results.Table{Name: Headline, Title: "Which model, how sure, at what cost"}, Says: []string{}}
+	a := &answer{Table: results.Table{Name: headline, Title: "Which model, how sure, at what cost"}, Says: []string{}}
 	for _, s := range sections {
 		of := ofStudy(sections, s)
 		for _, c := range of {
@@ -60,7 +60,7 @@ func Main(sections []results.Section) *Answer {
 			}
 		}
 		if len(of) > 0 {
-			a.Groups = append(a.Groups, HeadlineGroup{s.Title, len(of)})
+			a.Groups = append(a.Groups, headlineGroup{s.Title, len(of)})
 			columns = append(columns, of...)
 		}
 	}
@@ -110,7 +110,7 @@ func Main(sections []results.Section) *Answer {
 // findingsTall is the table with a row for each model and column, and all that tells rows apart in
 // columns of its own.
 func findingsTall(models []string, columns []column) results.Table {
-	t := results.Table{Name: Headline, Columns: []results.Column{{Name: "model"}, {Name: "study"}, {Name: "table"}}}
+	t := results.Table{Name: headline, Columns: []results.Column{{Name: "model"}, {Name: "study"}, {Name: "table"}}}
 	for _, c := range columns {
 		for _, key := range c.keys {
 			at := slices.IndexFunc(t.Columns, func(o results.Column) bool { return o.Name == key.Name })
@@ -414,7 +414,7 @@ func listed(s []string) string {
 // figure draws the columns that are to be drawn, a row for each model; nil: none.
 func figure(models []string, columns []column) *results.Figure {
 	zero, hundred := 0., 100.
-	f := &results.Figure{Name: Headline, Kind: results.FigureDots, Title: "The main percentages by model", X: results.Axis{Unit: "%", Low: &zero, High: &hundred}}
+	f := &results.Figure{Name: headline, Kind: results.FigureDots, Title: "The main percentages by model", X: results.Axis{Unit: "%", Low: &zero, High: &hundred}}
 	var words []string
 	for _, c := range columns {
 		if !c.Drawn || c.Unit != "%" {
@@ -444,8 +444,8 @@ func figure(models []string, columns []column) *results.Figure {
 	return f
 }
 
-// Below are the sections without what stands with the answer already.
-func Below(sections []results.Section) []results.Section {
+// below are the sections without what stands with the answer already.
+func below(sections []results.Section) []results.Section {
 	out := slices.Clone(sections)
 	for i, s := range out {
 		if s.First && len(s.Tables) > 0 {

@@ -81,7 +81,7 @@ func TestOf(t *testing.T) {
 	if !slices.Equal(a.Says, want) {
 		t.Errorf("says\n%s\nwant\n%s", strings.Join(a.Says, "\n"), strings.Join(want, "\n"))
 	}
-	if want := []HeadlineGroup{{"Study X", 2}, {"Study Y", 2}}; !slices.Equal(a.Groups, want) {
+	if want := []headlineGroup{{"Study X", 2}, {"Study Y", 2}}; !slices.Equal(a.Groups, want) {
 		t.Errorf("groups %v, want %v", a.Groups, want)
 	}
 	if a.Figure == nil || len(a.Figure.Series) != 1 || len(a.Figure.Series[0].Points) != 3 || a.Figure.Series[0].Points[0].Label != "a" || !strings.Contains(a.Figure.Alt, "a 90 (80 to 97), c 85") {

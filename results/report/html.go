@@ -87,7 +87,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	}
 	answer := Main(sections)
 	if answer != nil {
-		sections = Below(sections)
+		sections = below(sections)
 	}
 	data.Findings = htmlFound(sections)
 	for i, s := range sections {
@@ -110,7 +110,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		data.Answer.Others = len(all) - len(data.Answer.Worst)
 	}
 	// What was run is no result.
-	if data.Methods, err = newHTMLSection(Section(m.Run, true, sections...), Meta{}); err != nil {
+	if data.Methods, err = newHTMLSection(section(m.Run, true, sections...), Meta{}); err != nil {
 		return err
 	}
 	return page.Execute(w, data)
@@ -122,7 +122,7 @@ const mostWorst = 3
 // htmlAnswer is what the page begins with.
 type htmlAnswer struct {
 	Says   []Finding
-	Groups []HeadlineGroup
+	Groups []headlineGroup
 	Table  htmlTable
 	Whole  []htmlTable
 	Figure *htmlFigure // nil: nothing to draw
@@ -136,13 +136,13 @@ const longInterval = 15
 // perThousand is said once of all columns.
 const perThousand = " per 1,000 answers"
 
-func newHTMLAnswer(a Answer, m Meta) (*htmlAnswer, error) {
+func newHTMLAnswer(a answer, m Meta) (*htmlAnswer, error) {
 	out := &htmlAnswer{}
 	for _, s := range a.Says {
 		out.Says = append(out.Says, Finding{Text: s})
 	}
 	for _, g := range a.Groups {
-		out.Groups = append(out.Groups, HeadlineGroup{Title: visible(g.Title), Columns: g.Columns})
+		out.Groups = append(out.Groups, headlineGroup{Title: visible(g.Title), Columns: g.Columns})
 	}
 	g := gridOf(a.Table, m, false)
 	t := htmlTable{Name: a.Table.Name, Title: visible(a.Table.Title), Synthetic: m.Synthetic(), Feet: g.feet, Notes: g.notes}
@@ -213,7 +213,7 @@ func htmlFound(sections []results.Section) []htmlFindings {
 		if later {
 			to = &g.Also
 		}
-		*to = append(*to, FindingsOf(sections[i:i+1])...)
+		*to = append(*to, findingsOf(sections[i:i+1])...)
 	}
 	return slices.DeleteFunc(out, func(g htmlFindings) bool { return len(g.List)+len(g.Also) == 0 })
 }
@@ -268,15 +268,15 @@ type htmlFigure struct {
 func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 	f = visibleFigure(f)
 	out := htmlFigure{Name: f.Name, Title: f.Title, Alt: f.Alt, Words: figureWords(f), Synthetic: m.Synthetic()}
-	if Empty(f) {
+	if empty(f) {
 		return out, nil
 	}
 	for _, d := range []struct {
 		width float64
 		to    *template.HTML
-	}{{Wide, &out.Wide}, {Narrow, &out.Narrow}} {
+	}{{Wide, &out.Wide}, {narrow, &out.Narrow}} {
 		var b bytes.Buffer
-		if err := SVG(&b, f, FigureLook{Width: d.width, Page: true}); err != nil {
+		if err := svg(&b, f, figureLook{Width: d.width, Page: true}); err != nil {
 			return out, fmt.Errorf("drawing figure %s: %w", f.Name, err)
 		}
 		*d.to = template.HTML(b.String()) // ours: its texts are escaped
@@ -292,7 +292,7 @@ func figureWords(f results.Figure) []string {
 			out = append(out, s)
 		}
 	}
-	if missing, all := Missing(f); Empty(f) {
+	if missing, all := missing(f); empty(f) {
 		out = append(out, "There is nothing to draw; the tables say why.")
 	} else if missing > 0 {
 		out = append(out, fmt.Sprintf("%d of %d values do not exist and are not drawn; the tables say why.", missing, all))

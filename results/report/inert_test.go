@@ -83,7 +83,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 		table := results.Table{Name: "t", Title: "t", Columns: []results.Column{{Name: "a", Title: "a"}, {Name: "b", Title: "b"}},
 			Rows: [][]results.Cell{{words(text.Draw(t, "text")), none(text.Draw(t, "why")+"!", 0, 0, 0)}}}
 		var b bytes.Buffer
-		if err := WriteCSV(&b, table, Meta{}); err != nil {
+		if err := writeCSV(&b, table, Meta{}); err != nil {
 			t.Fatal(err)
 		}
 		rows, err := csv.NewReader(&b).ReadAll()

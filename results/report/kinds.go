@@ -15,7 +15,7 @@ import (
 // plotter draws a figure between its axes.
 type plotter struct {
 	f    results.Figure
-	look FigureLook
+	look figureLook
 }
 
 // Plot implements plot.Plotter.

@@ -16,7 +16,7 @@ import (
 func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	g := newGrid(t, m)
-	out := LaTeXTable{Name: t.Name, Caption: strings.TrimPrefix(g.title, mark), Feet: g.feet, Notes: g.notes}
+	out := latexTable{Name: t.Name, Caption: strings.TrimPrefix(g.title, mark), Feet: g.feet, Notes: g.notes}
 	if m.Synthetic() {
 		out.Marked = strings.TrimSuffix(mark, " · ")
 	}
@@ -28,7 +28,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 		n = g.leads() - 1
 	}
 	for j, c := range g.cols {
-		out.Columns = append(out.Columns, LaTeXColumn{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
+		out.Columns = append(out.Columns, latexColumn{Title: c.title, Unit: c.unit, Numeric: c.numeric, Lead: c.lead})
 		of := j
 		if n >= 0 && j > n {
 			of--
@@ -38,7 +38,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 				out.Rows = append(out.Rows, nil)
 			}
 			c := g.rows[i][j]
-			out.Rows[i] = append(out.Rows[i], LaTeXCell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: j != n && t.Rows[i][of].Estimate != nil && t.Rows[i][of].Estimate.Best})
+			out.Rows[i] = append(out.Rows[i], latexCell{Value: c.text + c.value, Under: strings.TrimSpace(c.interval + " " + c.n), Foot: c.foot, Bold: j != n && t.Rows[i][of].Estimate != nil && t.Rows[i][of].Estimate.Best})
 		}
 	}
 	for j := range out.Columns { // one n of a whole column stands above it
@@ -64,7 +64,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 			}
 		}
 	}
-	return WriteLaTeX(w, out)
+	return writeLaTeX(w, out)
 }
 
 // Tables are those of sections, behind what the report begins with.
@@ -113,14 +113,14 @@ func Columns(t results.Table, names []string) (results.Table, error) {
 	return pick, nil
 }
 
-// LaTeXMethods writes the methods as paragraphs.
-func LaTeXMethods(w io.Writer, m Meta, sections ...results.Section) error {
+// latexMethods writes the methods as paragraphs.
+func latexMethods(w io.Writer, m Meta, sections ...results.Section) error {
 	var b strings.Builder
-	for i, par := range Paragraphs(m.Run, sections...) {
+	for i, par := range paragraphs(m.Run, sections...) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(EscapeLaTeX(par) + "\n")
+		b.WriteString(escapeLaTeX(par) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -10,12 +10,12 @@ import (
 // asking anew for each cell how wide its column is would take minutes here.
 func TestManyRows(t *testing.T) {
 	const rows = 20_000
-	tab := LaTeXTable{Name: "items", Caption: "Items", Columns: []LaTeXColumn{{Title: "item", Lead: true}, {Title: "what was said", Lead: true}, {Title: "x", Numeric: true}}}
+	tab := latexTable{Name: "items", Caption: "Items", Columns: []latexColumn{{Title: "item", Lead: true}, {Title: "what was said", Lead: true}, {Title: "x", Numeric: true}}}
 	for i := range rows {
-		tab.Rows = append(tab.Rows, []LaTeXCell{{Value: fmt.Sprint("case-", i)}, {Value: "a sentence that is too long for a column and is broken"}, {Value: "1", Bold: i == 7}})
+		tab.Rows = append(tab.Rows, []latexCell{{Value: fmt.Sprint("case-", i)}, {Value: "a sentence that is too long for a column and is broken"}, {Value: "1", Bold: i == 7}})
 	}
 	var b strings.Builder
-	if err := WriteLaTeX(&b, tab); err != nil {
+	if err := writeLaTeX(&b, tab); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]int{"case-": rows, "\\textbf{1}": 1, "{lp{130pt}r}": 1} {

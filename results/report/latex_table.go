@@ -19,26 +19,26 @@ import (
 	"unicode/utf8"
 )
 
-// LaTeXTable is a table that is to be set; no text in it is LaTeX yet.
-type LaTeXTable struct {
+// latexTable is a table that is to be set; no text in it is LaTeX yet.
+type latexTable struct {
 	Name    string // of its label: tab:NAME
 	Marked  string // printed bold before the caption
 	Caption string
-	Columns []LaTeXColumn
-	Rows    [][]LaTeXCell
+	Columns []latexColumn
+	Rows    [][]latexCell
 	Feet    []string // the first is footnote 1
 	Notes   []string
 }
 
-// LaTeXColumn is one of a table.
-type LaTeXColumn struct {
+// latexColumn is one of a table.
+type latexColumn struct {
 	Title, Unit string
 	Numeric     bool
 	Lead        bool // names the row: repeated in each panel
 }
 
-// LaTeXCell is a value with what stands under it.
-type LaTeXCell struct {
+// latexCell is a value with what stands under it.
+type latexCell struct {
 	Value, Under string
 	Foot         int // footnote; 0: none
 	Bold         bool
@@ -82,8 +82,8 @@ func set(text string, digit float64) float64 {
 	return w
 }
 
-// WriteLaTeX writes a table.
-func WriteLaTeX(w io.Writer, t LaTeXTable) error {
+// writeLaTeX writes a table.
+func writeLaTeX(w io.Writer, t latexTable) error {
 	var b strings.Builder
 	lead := 0
 	for lead < len(t.Columns) && t.Columns[lead].Lead {
@@ -93,16 +93,16 @@ func WriteLaTeX(w io.Writer, t LaTeXTable) error {
 		lead = min(1, lead)
 	}
 	s, panels := t.layout(lead)
-	caption := EscapeLaTeX(t.Caption)
+	caption := escapeLaTeX(t.Caption)
 	if t.Marked != "" {
-		caption = "\\textbf{" + EscapeLaTeX(t.Marked) + "} " + caption
+		caption = "\\textbf{" + escapeLaTeX(t.Marked) + "} " + caption
 	}
 	var feet []string
 	for i, f := range t.Feet {
-		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, EscapeLaTeX(f)))
+		feet = append(feet, fmt.Sprintf("\\textsuperscript{%d} %s", i+1, escapeLaTeX(f)))
 	}
 	for _, n := range t.Notes {
-		feet = append(feet, lineStart(EscapeLaTeX(n)))
+		feet = append(feet, lineStart(escapeLaTeX(n)))
 	}
 	below := ""
 	if len(feet) > 0 {
@@ -143,7 +143,7 @@ func WriteLaTeX(w io.Writer, t LaTeXTable) error {
 
 // layout is the largest size in which the table fits, and its columns; where it fits in
 // none, panels of the smallest.
-func (t *LaTeXTable) layout(lead int) (size, [][]int) {
+func (t *latexTable) layout(lead int) (size, [][]int) {
 	var all []int
 	for j := range t.Columns {
 		all = append(all, j)
@@ -169,7 +169,7 @@ func (t *LaTeXTable) layout(lead int) (size, [][]int) {
 	return s, panels
 }
 
-func (t *LaTeXTable) width(cols []int, s size) float64 {
+func (t *latexTable) width(cols []int, s size) float64 {
 	sum := 0.
 	for _, j := range cols {
 		sum += t.natural(j, s) + 2*s.gap
@@ -178,7 +178,7 @@ func (t *LaTeXTable) width(cols []int, s size) float64 {
 }
 
 // natural is how wide a column is, in pt.
-func (t *LaTeXTable) natural(j int, s size) float64 {
+func (t *latexTable) natural(j int, s size) float64 {
 	w := 0.
 	for _, line := range t.head(j) {
 		w = max(w, set(line, s.digit))
@@ -198,7 +198,7 @@ func (t *LaTeXTable) natural(j int, s size) float64 {
 
 // head is the lines above a column: the words of its title, as long as others make it
 // anyway, and its unit.
-func (t *LaTeXTable) head(j int) []string {
+func (t *latexTable) head(j int) []string {
 	c := t.Columns[j]
 	most := 8
 	if !c.Numeric {
@@ -228,7 +228,7 @@ func latexFold(s string, most int) []string {
 }
 
 // lines is how many the rows take.
-func (t *LaTeXTable) lines() int {
+func (t *latexTable) lines() int {
 	n := 0
 	for i, row := range t.Rows {
 		each := 1
@@ -246,7 +246,7 @@ func (t *LaTeXTable) lines() int {
 }
 
 // under says whether anything stands under a value of a row.
-func (t *LaTeXTable) under(i int) bool {
+func (t *latexTable) under(i int) bool {
 	for _, c := range t.Rows[i] {
 		if c.Under != "" {
 			return true
@@ -256,7 +256,7 @@ func (t *LaTeXTable) under(i int) bool {
 }
 
 // panel writes some columns of all rows.
-func (t *LaTeXTable) panel(b *strings.Builder, env, above string, cols []int, s size) {
+func (t *latexTable) panel(b *strings.Builder, env, above string, cols []int, s size) {
 	spec, tall := "", 0
 	heads, broken := make([][]string, len(cols)), make([]bool, len(cols)) // once: both look at all rows
 	for k, j := range cols {
@@ -278,7 +278,7 @@ func (t *LaTeXTable) panel(b *strings.Builder, env, above string, cols []int, s 
 		for _, lines := range heads {
 			cell := ""
 			if k := line - (tall - len(lines)); k >= 0 {
-				cell = EscapeLaTeX(lines[k])
+				cell = escapeLaTeX(lines[k])
 			}
 			cells = append(cells, cell)
 		}
@@ -293,7 +293,7 @@ func (t *LaTeXTable) panel(b *strings.Builder, env, above string, cols []int, s 
 		var values, under []string
 		for k, j := range cols {
 			c := row[j]
-			v := EscapeLaTeX(c.Value)
+			v := escapeLaTeX(c.Value)
 			if broken[k] {
 				v = breakable(c.Value)
 			}
@@ -306,7 +306,7 @@ func (t *LaTeXTable) panel(b *strings.Builder, env, above string, cols []int, s 
 			values = append(values, v)
 			u := ""
 			if c.Under != "" {
-				u = "{\\scriptsize " + EscapeLaTeX(c.Under) + "}"
+				u = "{\\scriptsize " + escapeLaTeX(c.Under) + "}"
 			}
 			under = append(under, u)
 		}
@@ -332,9 +332,9 @@ func breakable(s string) string {
 		var parts []string
 		for utf8.RuneCountInString(word) > most+4 {
 			r := []rune(word)
-			parts, word = append(parts, EscapeLaTeX(string(r[:most]))), string(r[most:])
+			parts, word = append(parts, escapeLaTeX(string(r[:most]))), string(r[most:])
 		}
-		words = append(words, strings.Join(append(parts, EscapeLaTeX(word)), "\\allowbreak{}"))
+		words = append(words, strings.Join(append(parts, escapeLaTeX(word)), "\\allowbreak{}"))
 	}
 	return strings.Join(words, " ")
 }
@@ -347,8 +347,8 @@ func lineStart(s string) string {
 	return s
 }
 
-// EscapeLaTeX makes text plain in LaTeX.
-func EscapeLaTeX(s string) string {
+// escapeLaTeX makes text plain in LaTeX.
+func escapeLaTeX(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch r {

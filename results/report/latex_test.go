@@ -160,7 +160,7 @@ func checkLaTeX(src string) error {
 func TestLaTeXIsValid(t *testing.T) {
 	for _, synthetic := range []bool{true, false} {
 		sections, m := fixture(synthetic)
-		for _, s := range append(sections, Section(m.Run, true)) {
+		for _, s := range append(sections, section(m.Run, true)) {
 			for _, table := range s.Tables {
 				var b bytes.Buffer
 				if err := LaTeX(&b, table, m); err != nil {
@@ -175,7 +175,7 @@ func TestLaTeXIsValid(t *testing.T) {
 			}
 		}
 		var b bytes.Buffer
-		if err := LaTeXMethods(&b, m); err != nil {
+		if err := latexMethods(&b, m); err != nil {
 			t.Fatal(err)
 		}
 		if err := checkLaTeX(b.String()); err != nil {

@@ -125,7 +125,7 @@ func wrap(s string, st text.Style, width vg.Length, n int) []string {
 }
 
 // rows are the names of a figure's rows, each with its height.
-func rows(f results.Figure, look FigureLook) (names []string, each vg.Length) {
+func rows(f results.Figure, look figureLook) (names []string, each vg.Length) {
 	st := style(textSize, inkText(), false, text.XRight, text.YCenter)
 	room := vg.Length(look.Width) * 0.36
 	most := 1
@@ -162,7 +162,7 @@ const mostUpright = 600
 
 // columns are a heat table's column names, broken to fit, and the height that
 // they need; upright: they are too long, and stand on their heads.
-func columns(f results.Figure, look FigureLook) (names []string, room vg.Length, upright bool) {
+func columns(f results.Figure, look figureLook) (names []string, room vg.Length, upright bool) {
 	l := labels(f)
 	st := style(smallSize, inkText(), false, text.XCenter, text.YTop)
 	// The names of rows take a third at most.
@@ -190,7 +190,7 @@ func columns(f results.Figure, look FigureLook) (names []string, room vg.Length,
 
 // head is the height above the plot: mark, legend, title of the Y axis or scale
 // of the colour.
-func head(f results.Figure, look FigureLook) vg.Length {
+func head(f results.Figure, look figureLook) vg.Length {
 	var h vg.Length
 	for _, row := range legend(f, vg.Length(look.Width)) {
 		h += tall(row)
@@ -222,7 +222,7 @@ func titleOfY(f results.Figure, width vg.Length) string {
 	return fit(axisTitle(f.Y), style(textSize, inkSoft(), false, text.XLeft, text.YTop), width)
 }
 
-func titleOfX(f results.Figure, look FigureLook) string {
+func titleOfX(f results.Figure, look figureLook) string {
 	return fit(axisTitle(f.X), style(textSize, inkSoft(), false, text.XCenter, text.YBottom), vg.Length(look.Width)*0.7)
 }
 
@@ -233,7 +233,7 @@ func markText(m results.Mark, width vg.Length) string {
 
 // turned is the heat table with rows and columns exchanged where its columns'
 // names fit badly and fit better so.
-func turned(f results.Figure, look FigureLook) results.Figure {
+func turned(f results.Figure, look figureLook) results.Figure {
 	if f.Kind != results.FigureHeat {
 		return f
 	}
@@ -259,7 +259,7 @@ func turned(f results.Figure, look FigureLook) results.Figure {
 }
 
 // height is how tall a figure is at its width.
-func height(f results.Figure, look FigureLook) vg.Length {
+func height(f results.Figure, look figureLook) vg.Length {
 	f = turned(f, look)
 	body := vg.Length(250)
 	if look.Width < Wide {
@@ -289,7 +289,7 @@ func axisTitle(a results.Axis) string {
 }
 
 // paint draws the figure on a canvas of its height.
-func paint(c draw.Canvas, f results.Figure, look FigureLook) {
+func paint(c draw.Canvas, f results.Figure, look figureLook) {
 	f = turned(f, look)
 	top := c.Max.Y
 	if look.Mark != "" {
@@ -338,7 +338,7 @@ func symbol(c draw.Canvas, kind results.FigureKind, e entry, at vg.Point) {
 }
 
 // plotOf sets up the axes and what is drawn between them.
-func plotOf(f results.Figure, look FigureLook) *plot.Plot {
+func plotOf(f results.Figure, look figureLook) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {

@@ -18,7 +18,7 @@ func TestLevelsAreTicks(t *testing.T) {
 	}
 	f.Series = []results.Series{s, s}
 	var b bytes.Buffer
-	if err := SVG(&b, f, FigureLook{Width: Narrow}); err != nil {
+	if err := svg(&b, f, figureLook{Width: narrow}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{">3<", ">13<", ">47<"} {

@@ -12,12 +12,12 @@ import (
 	"assay/results"
 )
 
-// WriteCSV writes a table. A row is one estimate: the row's texts, then the columns
+// writeCSV writes a table. A row is one estimate: the row's texts, then the columns
 // quantity, unit, value, low, high, n, n_undefined, n_invalid, why, unfinished and
 // synthetic. What is undefined is empty, with a reason. A table without estimates has its
 // texts, unfinished and synthetic. Arms or conditions that are levels of a sweep stand in three
 // columns: their own, parameter and level.
-func WriteCSV(w io.Writer, t results.Table, m Meta) error {
+func writeCSV(w io.Writer, t results.Table, m Meta) error {
 	check([]results.Section{{Tables: []results.Table{t}}})
 	estimates := false
 	var texts []int
@@ -159,11 +159,11 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Manifest  results.Manifest `json:"manifest"`
 		Findings  []string         `json:"findings"`
 		Distrust  []string         `json:"distrust"`
-		Headline  *Answer          `json:"headline"` // null: no study declares one
+		Headline  *answer          `json:"headline"` // null: no study declares one
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(FindingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), Main(sections), []section{}, m.Examples, Paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), Main(sections), []section{}, m.Examples, paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

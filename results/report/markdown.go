@@ -8,9 +8,9 @@ import (
 	"assay/results"
 )
 
-// Markdown prints the report in GitHub's Markdown. Its figures are those that
+// markdown prints the report in GitHub's Markdown. Its figures are those that
 // Write puts beside it.
-func Markdown(w io.Writer, sections []results.Section, m Meta) error {
+func markdown(w io.Writer, sections []results.Section, m Meta) error {
 	check(sections)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", escape(visible(m.Title)))
@@ -39,9 +39,9 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 			fmt.Fprintf(&b, "\n![%s](figures/%s.svg)\n", escape(visible(a.Figure.Alt)), a.Figure.Name)
 		}
 		b.WriteString("\n")
-		sections = Below(sections)
+		sections = below(sections)
 	}
-	list("Findings", FindingsOf(sections))
+	list("Findings", findingsOf(sections))
 	first, rest := Distrust(sections, m.Run)
 	list("What to distrust, and why", first)
 	list("What else to know", rest)
@@ -54,7 +54,7 @@ func Markdown(w io.Writer, sections []results.Section, m Meta) error {
 		markdownSection(&b, heading, s, m)
 	}
 	markdownExamples(&b, m)
-	markdownSection(&b, "##", Section(m.Run, true, sections...), Meta{}) // what was run is no result
+	markdownSection(&b, "##", section(m.Run, true, sections...), Meta{}) // what was run is no result
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -69,7 +69,7 @@ func markdownSection(b *strings.Builder, heading string, s results.Section, m Me
 	for _, f := range s.Figures {
 		f = visibleFigure(f)
 		fmt.Fprintf(b, "\n**%s**\n", escape(m.caption(f.Title)))
-		if !Empty(f) {
+		if !empty(f) {
 			fmt.Fprintf(b, "\n![%s](figures/%s.svg)\n", escape(f.Alt), f.Name)
 		}
 		if words := figureWords(f); len(words) > 0 {

@@ -16,10 +16,10 @@ import (
 	"assay/results/text"
 )
 
-// Paragraphs is a methods section ready to paste, from the manifest, from what is
+// paragraphs is a methods section ready to paste, from the manifest, from what is
 // counted in the store and from what sections say of how they were measured: one
 // paragraph per string. What none of them knows is not claimed.
-func Paragraphs(r results.Run, sections ...results.Section) []string {
+func paragraphs(r results.Run, sections ...results.Section) []string {
 	var out []string
 	for _, paragraph := range sentences(r, sections...) {
 		var texts []string
@@ -343,11 +343,11 @@ func hostSentence(host map[string]string) string {
 	return "The machine had " + strings.Join(parts, ", ") + "."
 }
 
-// Section is the section that says what was run. Lines of its Intro are
+// section is the section that says what was run. Lines of its Intro are
 // paragraphs. full adds every setting.
-func Section(r results.Run, full bool, sections ...results.Section) results.Section {
+func section(r results.Run, full bool, sections ...results.Section) results.Section {
 	man := r.Manifest
-	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(Paragraphs(r, sections...), "\n")}
+	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(paragraphs(r, sections...), "\n")}
 	cell := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
 		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: methodsColumns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}

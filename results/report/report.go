@@ -105,7 +105,7 @@ func check(sections []results.Section) {
 		for _, f := range s.Figures {
 			must(machineName.MatchString(f.Name) && !seen["figure "+f.Name], "a figure is named %q, or two are", f.Name)
 			seen["figure "+f.Name] = true
-			CheckFigure(f)
+			checkFigure(f)
 		}
 		for _, t := range s.Tables {
 			must(machineName.MatchString(t.Name) && !seen[t.Name], "a table is named %q, or two are", t.Name)

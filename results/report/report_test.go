@@ -130,13 +130,13 @@ func renderers() map[string]func(io.Writer, []results.Section, Meta) error {
 		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, s, m, width) }
 	}
 	return map[string]func(io.Writer, []results.Section, Meta) error{
-		"report.md": Markdown, "report.html": HTML, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
+		"report.md": markdown, "report.html": HTML, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
 	}
 }
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	path := filepath.Join("testdata/report", name)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestGolden(t *testing.T) {
 		if synthetic {
 			for _, s := range sections {
 				for _, table := range s.Tables {
-					for end, render := range map[string]func(io.Writer, results.Table, Meta) error{".csv": WriteCSV, ".tex": LaTeX} {
+					for end, render := range map[string]func(io.Writer, results.Table, Meta) error{".csv": writeCSV, ".tex": LaTeX} {
 						var b bytes.Buffer
 						if err := render(&b, table, m); err != nil {
 							t.Fatal(err)
@@ -194,7 +194,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			var b bytes.Buffer
-			if err := LaTeXMethods(&b, m); err != nil {
+			if err := latexMethods(&b, m); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, filepath.Join(dir, "methods.tex"), b.Bytes())
@@ -339,7 +339,7 @@ func TestSyntheticIsMarked(t *testing.T) {
 		for _, s := range sections {
 			for _, table := range s.Tables {
 				var b bytes.Buffer
-				if err := WriteCSV(&b, table, m); err != nil {
+				if err := writeCSV(&b, table, m); err != nil {
 					t.Fatal(err)
 				}
 				rows, err := csv.NewReader(&b).ReadAll()
@@ -429,7 +429,7 @@ func TestHostileTextIsInert(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteCSV(&b, sections[1].Tables[1], m); err != nil || !bytes.Contains(b.Bytes(), []byte("'=HYPERLINK")) {
+	if err := writeCSV(&b, sections[1].Tables[1], m); err != nil || !bytes.Contains(b.Bytes(), []byte("'=HYPERLINK")) {
 		t.Errorf("CSV: a formula came through (%v): %s", err, b.String())
 	}
 }
@@ -522,7 +522,7 @@ func TestBrokenTablesPanic(t *testing.T) {
 					t.Errorf("%s: got %v", name, p)
 				}
 			}()
-			Markdown(io.Discard, sections, m)
+			markdown(io.Discard, sections, m)
 		}()
 	}
 }
@@ -611,7 +611,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 			}
 		}
 	}
-	for _, render := range []func(io.Writer, []results.Section, Meta) error{Markdown, renderers()["report-120.txt"]} {
+	for _, render := range []func(io.Writer, []results.Section, Meta) error{markdown, renderers()["report-120.txt"]} {
 		b.Reset()
 		if err := render(&b, sections, m); err != nil || !strings.Contains(b.String(), "54 % (95 % interval 40 to 69, n = 48)") && !strings.Contains(b.String(), "54 % \\(95 % interval 40 to 69, n = 48\\)") {
 			t.Errorf("the answer is not said (%v):\n%.1500s", err, b.String())

@@ -32,10 +32,10 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 			p.grid(newGrid(t, m))
 			p.line("")
 		}
-		sections = Below(sections)
+		sections = below(sections)
 	}
 	p.wrap("", "", reading)
-	for i, s := range append(sections[:len(sections):len(sections)], Section(m.Run, false, sections...)) {
+	for i, s := range append(sections[:len(sections):len(sections)], section(m.Run, false, sections...)) {
 		p.line("")
 		p.line(visible(s.Title))
 		p.line(strings.Repeat("-", min(p.width, max(1, wide(visible(s.Title))))))
@@ -94,7 +94,7 @@ func (p *printer) list(mark string, texts []string) {
 	for _, t := range texts {
 		all = append(all, Finding{Text: visible(t)})
 	}
-	for _, f := range Together(all) {
+	for _, f := range together(all) {
 		p.wrap(mark, "  ", f.Text)
 	}
 }

@@ -25,16 +25,16 @@ func TestTerminalSaysTheSameOnce(t *testing.T) {
 // What sections say of how they were measured stands in the methods, once.
 func TestMethodsTakeWhatSectionsSay(t *testing.T) {
 	sections := []results.Section{{Name: "a", Methods: []string{"Watched twenty times a second.", "Stamped\u202e by the kernel."}}, {Name: "b", Methods: []string{"Watched twenty times a second."}}}
-	got := strings.Join(Paragraphs(results.Run{}, sections...), "\n")
+	got := strings.Join(paragraphs(results.Run{}, sections...), "\n")
 	if strings.Count(got, "Watched twenty") != 1 || !strings.Contains(got, "Stamped[U+202E] by the kernel.") {
 		t.Error(got)
 	}
 	for name, print := range map[string]func(*strings.Builder) error{
 		"terminal": func(b *strings.Builder) error { return Terminal(b, sections, sections, Meta{Title: "t"}, 200) },
-		"markdown": func(b *strings.Builder) error { return Markdown(b, sections, Meta{Title: "t"}) },
+		"markdown": func(b *strings.Builder) error { return markdown(b, sections, Meta{Title: "t"}) },
 		"html":     func(b *strings.Builder) error { return HTML(b, sections, Meta{Title: "t"}) },
 		"json":     func(b *strings.Builder) error { return JSON(b, sections, Meta{Title: "t"}) },
-		"latex":    func(b *strings.Builder) error { return LaTeXMethods(b, Meta{Title: "t"}, sections...) },
+		"latex":    func(b *strings.Builder) error { return latexMethods(b, Meta{Title: "t"}, sections...) },
 	} {
 		var b strings.Builder
 		if err := print(&b); err != nil || !strings.Contains(b.String(), "Watched twenty") {

@@ -25,20 +25,20 @@ type format struct {
 	name   string // of the file, or how each file ends
 	whole  func(io.Writer, []results.Section, Meta) error
 	table  func(io.Writer, results.Table, Meta) error
-	figure func(io.Writer, results.Figure, FigureLook) error
+	figure func(io.Writer, results.Figure, figureLook) error
 }
 
 // formats are all that Write writes. To add one: an entry, and its function.
 func formats() []format {
 	return []format{
 		{name: Page, whole: HTML},
-		{name: "report.md", whole: Markdown},
+		{name: "report.md", whole: markdown},
 		{name: "report.json", whole: JSON},
-		{name: ".csv", table: WriteCSV},
+		{name: ".csv", table: writeCSV},
 		{name: ".tex", table: LaTeX},
-		{name: ".svg", figure: SVG},
-		{name: ".pdf", figure: PDF},
-		{name: "tables/methods.tex", whole: func(w io.Writer, sections []results.Section, m Meta) error { return LaTeXMethods(w, m, sections...) }},
+		{name: ".svg", figure: svg},
+		{name: ".pdf", figure: pdf},
+		{name: "tables/methods.tex", whole: func(w io.Writer, sections []results.Section, m Meta) error { return latexMethods(w, m, sections...) }},
 	}
 }
 
@@ -85,7 +85,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 	if f.whole != nil {
 		return []file{{f.name, func(w io.Writer) error { return f.whole(w, sections, m) }}}
 	}
-	all := append(sections[:len(sections):len(sections)], Section(m.Run, true, sections...))
+	all := append(sections[:len(sections):len(sections)], section(m.Run, true, sections...))
 	if a := Main(sections); a != nil {
 		first := results.Section{Tables: []results.Table{a.Table}}
 		if f.name == ".csv" {
@@ -96,7 +96,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 		}
 		all = append(all, first)
 	}
-	look := FigureLook{Width: Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
+	look := figureLook{Width: Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
 	var out []file
 	for _, s := range all {
 		for _, t := range s.Tables {
@@ -105,7 +105,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 			}
 		}
 		for _, g := range s.Figures {
-			if f.figure != nil && !Empty(visibleFigure(g)) {
+			if f.figure != nil && !empty(visibleFigure(g)) {
 				out = append(out, file{"figures/" + g.Name + f.name, func(w io.Writer) error { return f.figure(w, visibleFigure(g), look) }})
 			}
 		}

@@ -157,26 +157,26 @@ func Kappa(table [][]int, w Weights) (float64, Undefined) {
 	return 1 - seen/chance, ""
 }
 
-// Line is an ordinary least squares fit y = Intercept + Slope*x.
-type Line struct {
+// line is an ordinary least squares fit y = Intercept + Slope*x.
+type line struct {
 	Slope, Intercept float64
 	R                float64 // correlation; 0 when y is constant
 	P                float64 // two-sided, of slope 0; 0 for two different points
 	StdErr           float64 // of Slope
 }
 
-// Fit fits a line to points, x and y having the same length. "": it exists; else
+// fit fits a line to points, x and y having the same length. "": it exists; else
 // NoCases, OneCase, or Constant when all x are equal.
-func Fit(x, y []float64) (Line, Undefined) {
+func fit(x, y []float64) (line, Undefined) {
 	n := len(x)
 	if len(y) != n {
 		panic("stats: internal error: points without a coordinate")
 	}
 	switch n {
 	case 0:
-		return Line{}, NoCases
+		return line{}, NoCases
 	case 1:
-		return Line{}, OneCase
+		return line{}, OneCase
 	}
 	mx, _ := Mean(x)
 	my, _ := Mean(y)
@@ -188,9 +188,9 @@ func Fit(x, y []float64) (Line, Undefined) {
 	}
 	sxx, sxy, syy := sum(a), sum(b), sum(c)
 	if sxx == 0 {
-		return Line{}, Constant
+		return line{}, Constant
 	}
-	l := Line{Slope: sxy / sxx}
+	l := line{Slope: sxy / sxx}
 	l.Intercept = my - l.Slope*mx
 	if syy > 0 {
 		l.R = clamp(sxy / math.Sqrt(sxx) / math.Sqrt(syy))
@@ -223,6 +223,6 @@ func PerDoubling(levels, values []float64) (float64, bool) {
 		}
 		x, y = append(x, math.Log2(l)), append(y, values[i])
 	}
-	fit, why := Fit(x, y)
+	fit, why := fit(x, y)
 	return fit.Slope, why == ""
 }

@@ -118,7 +118,7 @@ func TestGoldenFit(t *testing.T) {
 			Slope, Intercept, R, P, StdErr *float64
 		}
 	}](t, "linreg.json") {
-		got, why := Fit(c.X, c.Y)
+		got, why := fit(c.X, c.Y)
 		if (why == "") != (c.Out.Slope != nil) {
 			t.Errorf("%s: %q", c.ID, why)
 			continue
@@ -136,7 +136,7 @@ func TestGoldenFit(t *testing.T) {
 			t.Errorf("%s: p %v, want %v", c.ID, got.P, *c.Out.P)
 		}
 	}
-	if _, why := Fit([]float64{2, 2}, []float64{1, 3}); why != Constant {
+	if _, why := fit([]float64{2, 2}, []float64{1, 3}); why != Constant {
 		t.Errorf("constant x: %q", why)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// OneSided says that replicates do not lie on both sides of an estimate.
-const OneSided Undefined = "all replicates lie on one side of the estimate"
+// oneSided says that replicates do not lie on both sides of an estimate.
+const oneSided Undefined = "all replicates lie on one side of the estimate"
 
-// BCa is the bias-corrected and accelerated interval (Efron 1987) of an estimate,
+// bCa is the bias-corrected and accelerated interval (Efron 1987) of an estimate,
 // from its replicates and its values with each case left out in turn: of 1 - alpha.
 // Replicates equal to the estimate count half. Its ends are type 7 quantiles.
 // "": it exists.
-func BCa(value float64, replicates, leftOut []float64, alpha float64) (low, high float64, why Undefined) {
+func bCa(value float64, replicates, leftOut []float64, alpha float64) (low, high float64, why Undefined) {
 	switch {
 	case len(leftOut) < 2:
 		return 0, 0, OneCase
@@ -36,7 +36,7 @@ func BCa(value float64, replicates, leftOut []float64, alpha float64) (low, high
 	}
 	share := below / float64(len(reps))
 	if share == 0 || share == 1 {
-		return 0, 0, OneSided
+		return 0, 0, oneSided
 	}
 	mean, _ := Mean(leftOut)
 	var squares, cubes []float64
@@ -54,7 +54,7 @@ func BCa(value float64, replicates, leftOut []float64, alpha float64) (low, high
 	return at(alpha / 2), at(1 - alpha/2), ""
 }
 
-// Accelerated is Stat with a BCa interval in place of the percentiles.
+// Accelerated is Stat with a bCa interval in place of the percentiles.
 func (b Bootstrap) Accelerated(n int, f func(idx []int) (float64, bool)) Estimate {
 	var reps []float64
 	first := true
@@ -77,7 +77,7 @@ func (b Bootstrap) Accelerated(n int, f func(idx []int) (float64, bool)) Estimat
 			out = append(out, v)
 		}
 	}
-	low, high, why := BCa(*e.Value, reps, out, b.Alpha)
+	low, high, why := bCa(*e.Value, reps, out, b.Alpha)
 	if why != "" {
 		e.Why = why
 		return e
@@ -108,7 +108,7 @@ func (b Bootstrap) Crossed(items, raters int, f func(items, raters []int) (float
 	if raters == 0 {
 		items = 0
 	}
-	return b.run(items, value, ok, NotDefined, func(rng *SplitMix64) (float64, bool) {
+	return b.run(items, value, ok, notDefined, func(rng *SplitMix64) (float64, bool) {
 		for i := range idx {
 			idx[i] = rng.Index(len(idx))
 		}

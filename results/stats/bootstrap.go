@@ -81,7 +81,7 @@ func (b Bootstrap) Stat(n int, f func(idx []int) (float64, bool)) Estimate {
 		idx[i] = i
 	}
 	value, ok := f(idx)
-	return b.run(n, value, ok, NotDefined, func(rng *SplitMix64) (float64, bool) {
+	return b.run(n, value, ok, notDefined, func(rng *SplitMix64) (float64, bool) {
 		for i := range idx {
 			idx[i] = rng.Index(n)
 		}

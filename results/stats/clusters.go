@@ -100,7 +100,7 @@ func shareMoved(p float64, moves, answers []float64, between bool) Share {
 		return s
 	}
 	clusters := float64(s.Clusters)
-	variance, eff, z := clusters/(clusters-1)*sum(squares), s.N, Z95
+	variance, eff, z := clusters/(clusters-1)*sum(squares), s.N, z95
 	switch {
 	case p == 0 || p == 1:
 		eff = clusters

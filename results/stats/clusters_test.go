@@ -163,7 +163,7 @@ func TestSharesOfSingleAnswersAreWilson(t *testing.T) {
 		if k == 0 || k == n {
 			eff = float64(n)
 		}
-		low, high := wilson(float64(k)/float64(n), eff, Z95)
+		low, high := wilson(float64(k)/float64(n), eff, z95)
 		if s.Clusters != n || !near(*s.Low, low, 1e-9) || !near(*s.High, high, 1e-9) {
 			t.Fatalf("%d of %d: [%v, %v], want [%v, %v]", k, n, *s.Low, *s.High, low, high)
 		}

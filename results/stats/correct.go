@@ -8,10 +8,10 @@ import (
 
 // Reasons of a correction that does not exist.
 const (
-	NoLabels     Undefined = "no labels"
+	noLabels     Undefined = "no labels"
 	NoUnlabelled Undefined = "no judged cases without a label"
-	FlatJudge    Undefined = "the judge's scores of the labelled cases are all equal"
-	TooFewSpread Undefined = "fewer than two cases where a variance is needed"
+	flatJudge    Undefined = "the judge's scores of the labelled cases are all equal"
+	tooFewSpread Undefined = "fewer than two cases where a variance is needed"
 )
 
 // Stratum is what is known of one part of a population of cases: labels and a judge's
@@ -46,8 +46,8 @@ func FixedWeight(lambda float64) Weighing {
 	return func(s Stratum) ([]float64, Undefined) { return repeated(lambda, len(s.Labels)), "" }
 }
 
-// PlugIn weighs by the best lambda of all labelled cases.
-func PlugIn(s Stratum) ([]float64, Undefined) {
+// plugIn weighs by the best lambda of all labelled cases.
+func plugIn(s Stratum) ([]float64, Undefined) {
 	l, why := bestLambda(s, func(int) bool { return true })
 	return repeated(l, len(s.Labels)), why
 }
@@ -103,13 +103,13 @@ func bestLambda(s Stratum, use func(int) bool) (float64, Undefined) {
 	}
 	switch {
 	case len(s.Labels) == 0:
-		return 0, NoLabels
+		return 0, noLabels
 	case len(s.Unlabelled) == 0:
 		return 0, NoUnlabelled
 	case len(y) < 2:
-		return 0, TooFewSpread
+		return 0, tooFewSpread
 	case Same(slices.Min(f), slices.Max(f)):
-		return 0, FlatJudge
+		return 0, flatJudge
 	}
 	my, _ := Mean(y)
 	mf, _ := Mean(f)
@@ -151,7 +151,7 @@ func Correct(strata []Stratum, weigh Weighing) Corrected {
 	clusters := distinct(labelled)
 	for _, s := range strata {
 		if len(s.Labels) == 0 {
-			out.Why = NoLabels
+			out.Why = noLabels
 			return out
 		}
 		by, why := weigh(s)
@@ -193,7 +193,7 @@ func Correct(strata []Stratum, weigh Weighing) Corrected {
 		}
 	}
 	if len(strata) == 0 {
-		out.Why = NoLabels
+		out.Why = noLabels
 		return out
 	}
 	out.Value = &value
@@ -202,7 +202,7 @@ func Correct(strata []Stratum, weigh Weighing) Corrected {
 	}
 	switch se, df := math.Sqrt(sum(moves)), clusters-len(strata); {
 	case !spread || df <= 0:
-		out.Why = TooFewSpread
+		out.Why = tooFewSpread
 	case se < rounding:
 		out.Why = Constant
 	default:

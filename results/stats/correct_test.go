@@ -39,7 +39,7 @@ func TestGoldenPPI(t *testing.T) {
 		for name, x := range map[string]struct {
 			weigh Weighing
 			want  ppiBlock
-		}{"classical": {FixedWeight(0), c.Out.Classical}, "0": {FixedWeight(0), c.Out.L0}, "0.5": {FixedWeight(0.5), c.Out.Half}, "1": {FixedWeight(1), c.Out.L1}, "plug-in": {PlugIn, c.Out.PlugIn}} {
+		}{"classical": {FixedWeight(0), c.Out.Classical}, "0": {FixedWeight(0), c.Out.L0}, "0.5": {FixedWeight(0.5), c.Out.Half}, "1": {FixedWeight(1), c.Out.L1}, "plug-in": {plugIn, c.Out.PlugIn}} {
 			got := Correct(strata, x.weigh)
 			ref := func(what string, got, want *float64, tol float64) {
 				if (got == nil) != (want == nil) || got != nil && !near(*got, *want, tol) {
@@ -90,7 +90,7 @@ func TestCrossFitted(t *testing.T) {
 		t.Errorf("theta %v, want %v", *got.Value, want)
 	}
 	s.Judged = make([]float64, 12)
-	if got := Correct([]Stratum{s}, CrossFitted); got.Why != FlatJudge || got.Value != nil {
+	if got := Correct([]Stratum{s}, CrossFitted); got.Why != flatJudge || got.Value != nil {
 		t.Errorf("a judge who always says the same: %+v", got)
 	}
 }
@@ -98,7 +98,7 @@ func TestCrossFitted(t *testing.T) {
 // TestCorrectClusters: cases that are there ten times over, in clusters of ten, say no more than
 // they do once.
 func TestCorrectClusters(t *testing.T) {
-	one := JudgedPopulation(new(SplitMix64(3)), 20, 40, 1, 0.7)
+	one := judgedPopulation(new(SplitMix64(3)), 20, 40, 1, 0.7)
 	ten := Stratum{Share: 1}
 	for i := range one.Labels {
 		for range 10 {

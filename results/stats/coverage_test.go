@@ -67,7 +67,7 @@ func TestCoverageOfCorrectedMeans(t *testing.T) {
 			rng := SplitMix64(uint64(1 + labels + int(1000*r)))
 			var ppi, alone covered
 			for range n {
-				s := JudgedPopulation(&rng, labels, population-labels, 1, r)
+				s := judgedPopulation(&rng, labels, population-labels, 1, r)
 				for i := range s.Judged { // a judge who scores higher than people
 					s.Judged[i] += 0.7
 				}

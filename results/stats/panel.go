@@ -211,8 +211,8 @@ func (p *Panel) visit(cases, raters []int, each func(times float64, t *tally, se
 
 // Reasons of agreement that does not exist.
 const (
-	OneLevel Undefined = "all ratings that can be compared are equal"
-	NoPairs  Undefined = "no case has two ratings"
+	oneLevel Undefined = "all ratings that can be compared are equal"
+	noPairs  Undefined = "no case has two ratings"
 	Uneven   Undefined = "cases have different numbers of ratings"
 )
 
@@ -247,9 +247,9 @@ func (p *Panel) Alpha(level Level) PanelStat {
 		}
 		switch used {
 		case 0:
-			return 0, NoPairs
+			return 0, noPairs
 		case 1:
-			return 0, OneLevel
+			return 0, oneLevel
 		}
 		var seen, chance float64
 		for c := range k {
@@ -300,14 +300,14 @@ func (p *Panel) Fleiss(cases, raters []int) (float64, Undefined) {
 	case uneven:
 		return 0, Uneven
 	case alone:
-		return 0, NoPairs
+		return 0, noPairs
 	}
 	var chance float64
 	for _, w := range by {
 		chance += w / ratings * (w / ratings)
 	}
 	if slices.Max(by) == ratings {
-		return 0, OneLevel
+		return 0, oneLevel
 	}
 	return (seen/n - chance) / (1 - chance), ""
 }
@@ -316,7 +316,7 @@ func (p *Panel) Fleiss(cases, raters []int) (float64, Undefined) {
 // with ratings missing.
 func (p *Panel) AC1(cases, raters []int) (float64, Undefined) {
 	if p.declared < 2 {
-		return 0, OneLevel
+		return 0, oneLevel
 	}
 	var seen, pairable, rated float64
 	share := make([]float64, len(p.levels))
@@ -334,7 +334,7 @@ func (p *Panel) AC1(cases, raters []int) (float64, Undefined) {
 		}
 	})
 	if pairable == 0 {
-		return 0, NoPairs
+		return 0, noPairs
 	}
 	var chance float64
 	for _, s := range share {

@@ -105,7 +105,7 @@ func differs(d []float64) bool {
 	for _, x := range d {
 		squares += x * x
 	}
-	return math.Abs(sum(d)) >= Z95*math.Sqrt(squares)
+	return math.Abs(sum(d)) >= z95*math.Sqrt(squares)
 }
 
 // ItemsFor is the least number of items, up to most, at which PairedPower reaches a
@@ -124,7 +124,7 @@ func (s Simulation) LabelWidth(n, judged int, sd, r float64) (float64, bool) {
 	rng := SplitMix64(s.Seed)
 	var width float64
 	for range s.Rounds {
-		c := Correct([]Stratum{JudgedPopulation(&rng, n, judged, sd, r)}, CrossFitted)
+		c := Correct([]Stratum{judgedPopulation(&rng, n, judged, sd, r)}, CrossFitted)
 		if c.Low == nil {
 			return 0, false
 		}
@@ -150,9 +150,9 @@ func AloneFor(width, sd float64, most int) (int, bool) {
 	})
 }
 
-// JudgedPopulation draws labels, normal about 0 with a standard deviation, and a
+// judgedPopulation draws labels, normal about 0 with a standard deviation, and a
 // judge's scores that correlate with them by r, of n labelled and some other cases.
-func JudgedPopulation(rng *SplitMix64, n, others int, sd, r float64) Stratum {
+func judgedPopulation(rng *SplitMix64, n, others int, sd, r float64) Stratum {
 	s := Stratum{Share: 1}
 	draw := func() (y, f float64) {
 		a, b := rng.Normal(), rng.Normal()

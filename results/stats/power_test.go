@@ -106,7 +106,7 @@ func TestGoldenGateBounds(t *testing.T) {
 	}](t, "gates.json") {
 		for name, k := range map[string]int{"parse": c.Parse, "schema": c.Schema, "evidence": c.Evidence} {
 			want := c.Out.Upper95[name]
-			_, high := wilson(float64(k)/float64(c.N), float64(c.N), Z95)
+			_, high := wilson(float64(k)/float64(c.N), float64(c.N), z95)
 			if got := BinomialUpper(k, c.N); !near(got, want[0], 1e-9) || !near(high, want[1], 1e-9) {
 				t.Errorf("%s, %s: %v and %v, want %v", c.ID, name, got, high, want)
 			}

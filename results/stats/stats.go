@@ -26,7 +26,7 @@ const (
 	OneCase      Undefined = "fewer than two cases"         // a spread needs two
 	ZeroDivisor  Undefined = "the denominator is 0"         // a ratio of sums
 	NoReplicates Undefined = "undefined in every resample"  // an interval
-	NotDefined   Undefined = "undefined for these cases"    // a statistic that says no more
+	notDefined   Undefined = "undefined for these cases"    // a statistic that says no more
 	Constant     Undefined = "all values are equal"         // a correlation
 	NoDisagree   Undefined = "chance agreement is complete" // a kappa
 )
@@ -107,8 +107,8 @@ func RankedQuantile(n int, q float64, of func(rank int) float64) float64 {
 	return b - (b-a)*(1-t)
 }
 
-// Z95 is the normal quantile of a two-sided 95 % interval.
-const Z95 = 1.959963984540054
+// z95 is the normal quantile of a two-sided 95 % interval.
+const z95 = 1.959963984540054
 
 // wilson is the score interval of a share p of n > 0, which need not be whole, with normal
 // quantile z (Wilson 1927).

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // readGolden reads a file of reference values and refuses an empty one.
 func readGolden[T any](t *testing.T, name string) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
+	b, err := os.ReadFile("testdata/stats/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestGoldenWilson(t *testing.T) {
 		for _, w := range []struct {
 			want []*float64
 			z    float64
-		}{{c.Out.Wilson95, Z95}, {c.Out.Wilson90, 1.6448536269514722}} {
+		}{{c.Out.Wilson95, z95}, {c.Out.Wilson90, 1.6448536269514722}} {
 			if w.want == nil {
 				continue
 			}

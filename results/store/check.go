@@ -77,7 +77,7 @@ func (c *Checked) pages(path string) error {
 		if err != nil {
 			return err
 		}
-		s, err := Scan(f)
+		s, err := scan(f)
 		f.Close()
 		if err != nil {
 			return fmt.Errorf("%w: %w", results.FaultDisk, err)
@@ -97,7 +97,7 @@ func (c *Checked) pages(path string) error {
 	if c.BadPages = bad; len(bad) > 0 {
 		c.problem("%d of %d pages do not match their checksums", len(bad), c.Pages)
 	}
-	if err := Log(path + "-wal"); err != nil {
+	if err := log(path + "-wal"); err != nil {
 		c.problem("%v", err)
 	}
 	return nil
@@ -190,7 +190,7 @@ func reading(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", URI(real, append(ReadersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
+	return sql.Open("sqlite", URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
 }
 
 // absolute is the path of the file itself.

@@ -529,7 +529,7 @@ func oldStore(t *testing.T, path string, old int) []results.Trial {
 		{`INSERT INTO trial (id, study, model, item, arm, condition, repeat, inputs, attempts, outcome, ttft_ns, latency_ns)
 			VALUES (7, 'cot', 'm', '1', 'direct', 'baseline', 0, ?, 1, 'answer', 1000000000, 2000000000)`, []any{string(want.Inputs)}},
 		{"INSERT INTO attempt (id, trial, n, started_ns, outcome) VALUES (3, 7, 0, ?, 'answer')", []any{want.Attempts[0].Started.UnixNano()}},
-		{"INSERT INTO turn (attempt, n, answer, finish, prompt_tokens, completion_tokens, trace) VALUES (3, 0, 'left', 'stop', 100, 11, ?)", []any{Trace(want.Attempts[0].Turns[0].Trace)}},
+		{"INSERT INTO turn (attempt, n, answer, finish, prompt_tokens, completion_tokens, trace) VALUES (3, 0, 'left', 'stop', 100, 11, ?)", []any{trace(want.Attempts[0].Turns[0].Trace)}},
 		{fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1", sqliteApplicationID), nil},
 	} {
 		if _, err := db.Exec(q.sql, q.args...); err != nil {

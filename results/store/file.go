@@ -1,7 +1,7 @@
 // File is an SQLite file that one process writes and others read.
 //
 //  1. OpenFile makes and locks it, refuses what is damaged or is none of ours, and brings
-//     it to the present schema; OpenFileReader reads it while another process writes.
+//     it to the present schema; openFileReader reads it while another process writes.
 //  2. Put queues changes, which one writer groups into transactions.
 //  3. Query reads. Errors say what was attempted, and what to do about it.
 //
@@ -98,10 +98,10 @@ func OpenFile(ctx context.Context, path string, want Schema) (*File, error) {
 	return f, nil
 }
 
-// OpenFileReader opens an existing store for reading, also while a run writes to it.
+// openFileReader opens an existing store for reading, also while a run writes to it.
 // A store of an older schema is migrated first, which needs the lock that Open
 // takes.
-func OpenFileReader(ctx context.Context, path string, want Schema) (*File, error) {
+func openFileReader(ctx context.Context, path string, want Schema) (*File, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
@@ -114,7 +114,7 @@ func OpenFileReader(ctx context.Context, path string, want Schema) (*File, error
 	if err := sound(abs); err != nil {
 		return nil, f.Fail("reading it", err)
 	}
-	how := ReadersOf(ctx, abs)
+	how := readersOf(ctx, abs)
 	f.read = open(abs, append(how, "_pragma=busy_timeout(10000)", readCache)...)
 	f.uri = URI(abs, how...)
 	old, err := version(ctx, f.read, abs, len(want.Steps))
@@ -135,13 +135,13 @@ func OpenFileReader(ctx context.Context, path string, want Schema) (*File, error
 		if err := w.Close(); err != nil {
 			return nil, err
 		}
-		return OpenFileReader(ctx, path, want)
+		return openFileReader(ctx, path, want)
 	}
 	return f, nil
 }
 
-// OpenDamaged is a file for Query and One, whatever state it is in; nothing is written.
-func OpenDamaged(path string) (*File, error) {
+// openDamaged is a file for Query and One, whatever state it is in; nothing is written.
+func openDamaged(path string) (*File, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the store %s: %w", path, err)
@@ -154,10 +154,10 @@ func OpenDamaged(path string) (*File, error) {
 	return &File{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=writable_schema(1)")}, nil
 }
 
-// ReadersOf is the parameters of URI that a store is read with. Where SQLite cannot make
+// readersOf is the parameters of URI that a store is read with. Where SQLite cannot make
 // what stands beside a WAL file, as in a folder that cannot be written or on a full
 // disk, one that was closed properly is read as it stands.
-func ReadersOf(ctx context.Context, abs string) []string {
+func readersOf(ctx context.Context, abs string) []string {
 	how := []string{VFS(), "mode=ro"}
 	db := open(abs, how...)
 	defer db.Close()
@@ -179,13 +179,13 @@ func URI(path string, params ...string) string {
 	return u.String()
 }
 
-// BlankFile makes an empty file of a schema.
-func BlankFile(ctx context.Context, path string, want Schema) error {
+// blankFile makes an empty file of a schema.
+func blankFile(ctx context.Context, path string, want Schema) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	if err := Create(abs); err != nil {
+	if err := create(abs); err != nil {
 		return fmt.Errorf("making the store %s: %w: %w", path, results.FaultReadOnly, err)
 	}
 	db := open(abs, VFS(), Writer)
@@ -227,7 +227,7 @@ func (f *File) openWriter(ctx context.Context, abs string) error {
 	// We have it now: whoever was stopping has stopped.
 	_ = os.Remove(abs + stoppingEnd)
 	f.real = abs
-	if err := Create(abs); err != nil {
+	if err := create(abs); err != nil {
 		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
 	}
 	f.write = open(abs, VFS(), Writer, "_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)")
@@ -240,7 +240,7 @@ func (f *File) openWriter(ctx context.Context, abs string) error {
 	if _, err := f.write.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	f.sums = HasSums(abs)
+	f.sums = hasSums(abs)
 	if err := keep(ctx, f.write, abs, old, f.want.Remade); err != nil {
 		return err
 	}
@@ -325,8 +325,8 @@ func sound(abs string) error {
 		}
 		return fmt.Errorf("%w: it is %s", results.FaultForeign, what)
 	}
-	var damage *LogDamage
-	if err := Log(abs + "-wal"); errors.As(err, &damage) {
+	var damage *logDamage
+	if err := log(abs + "-wal"); errors.As(err, &damage) {
 		return fmt.Errorf("%w: %w", results.FaultDamaged, err)
 	}
 	return nil
@@ -428,7 +428,7 @@ func version(ctx context.Context, db *sql.DB, path string, latest int) (int, err
 		return 0, nil
 	case app != applicationID && app != applicationIDSums:
 		return 0, results.FaultForeign
-	case app == applicationIDSums && !HasSums(path):
+	case app == applicationIDSums && !hasSums(path):
 		return 0, fmt.Errorf("%w: its pages should have checksums, and have none", results.FaultDamaged)
 	case version > latest:
 		return 0, fmt.Errorf("%w: its schema is version %d, this one knows up to %d", results.FaultNewer, version, latest)
@@ -538,7 +538,7 @@ func (f *File) Fail(attempt string, err error) error {
 		default:
 			err = fmt.Errorf("%w: %v", results.FaultDisk, err)
 		}
-	case SecondName:
+	case secondName:
 		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", results.FaultInUse)
 	case sqlite3.SQLITE_FULL:
 		err = fmt.Errorf("%w: %v", results.FaultFull, err)

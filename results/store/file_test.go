@@ -11,13 +11,13 @@ import (
 func TestMigrationThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	steps := []string{"CREATE TABLE whole (x); INSERT INTO whole VALUES (7)", "CREATE TABLE half (x)", "CREATE TABLE half (x)"}
-	if err := BlankFile(t.Context(), path, Schema{Steps: steps[:1]}); err != nil {
+	if err := blankFile(t.Context(), path, Schema{Steps: steps[:1]}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenFile(t.Context(), path, Schema{Steps: steps}); err == nil || !strings.Contains(err.Error(), "from schema 2 to 3") {
 		t.Errorf("got %v", err)
 	}
-	f, err := OpenFileReader(t.Context(), path, Schema{Steps: steps[:1]})
+	f, err := openFileReader(t.Context(), path, Schema{Steps: steps[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestANewFileSkipsSteps(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "old.sqlite")
 	want := Schema{Steps: []string{"CREATE TABLE first (x)", "CREATE TABLE second (x)", "CREATE TABLE third (x)"}, New: "CREATE TABLE instead (x)", At: 2}
-	if err := BlankFile(t.Context(), path, Schema{Steps: want.Steps[:1]}); err != nil {
+	if err := blankFile(t.Context(), path, Schema{Steps: want.Steps[:1]}); err != nil {
 		t.Fatal(err)
 	}
 	for path, tables := range map[string]string{path: "first second third", filepath.Join(dir, "new.sqlite"): "instead third"} {
@@ -55,7 +55,7 @@ func TestANewFileSkipsSteps(t *testing.T) {
 		}
 	}
 	want.New = "CREATE TABLE"
-	if err := BlankFile(t.Context(), filepath.Join(dir, "bad.sqlite"), want); err == nil || !strings.Contains(err.Error(), "making schema 2") {
+	if err := blankFile(t.Context(), filepath.Join(dir, "bad.sqlite"), want); err == nil || !strings.Contains(err.Error(), "making schema 2") {
 		t.Errorf("got %v", err)
 	}
 }

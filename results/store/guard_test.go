@@ -167,13 +167,13 @@ func TestAnotherProgramFoldsTheLog(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	scan := func() Scanned {
+	scan := func() scanned {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		out, err := Scan(f)
+		out, err := scan(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestAnotherProgramFoldsTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p := 1; p < len(b)/Size; p++ {
-		clear(b[(p+1)*Size-PageReserve:][:PageReserve])
+		clear(b[(p+1)*Size-pageReserve:][:pageReserve])
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (j *join) into(ctx context.Context, path string) (err error) {
 	if j.tables, err = readTables(ctx, j.sources[0]); err != nil {
 		return err
 	}
-	return Fill(ctx, path, func(t *Tx) error {
+	return fill(ctx, path, func(t *Tx) error {
 		j.t = t
 		// What was set aside comes from many places and is to be in one order.
 		for _, query := range []string{"CREATE TEMP TABLE told (session INTEGER, at_ns INTEGER, kind TEXT, subject TEXT, text TEXT)",

@@ -16,11 +16,11 @@ import (
 	"assay/timing"
 )
 
-// Beside is what is read along with rows.
-type Beside struct{ Judgments, Answers bool }
+// beside is what is read along with rows.
+type beside struct{ Judgments, Answers bool }
 
-// JudgedColumns are those of a trial t that Read reads.
-const JudgedColumns = `t.study, t.model, t.item, t.arm, t.condition, t.repeat, t.id, t.attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
+// judgedColumns are those of a trial t that Read reads.
+const judgedColumns = `t.study, t.model, t.item, t.arm, t.condition, t.repeat, t.id, t.attempts, failure_kind, ttft_ns, latency_ns, decode_ns, server_total_ns,
 	prompt_tokens, completion_tokens, first_tokens, ttft_at_most, latency_at_most, t.flags, cache_policy, cache_state, cache_note, invalid,
 	first_answer_ns, gap_median_ns, gap_p95_ns, gap_p99_ns, server_prompt_ns, server_decode_ns, cached_tokens`
 
@@ -33,12 +33,12 @@ const (
 		FROM energy WHERE trial >= ?1 ORDER BY trial`
 )
 
-// Reader reads rows and what lies beside them.
-type Reader struct {
+// reader reads rows and what lies beside them.
+type reader struct {
 	names               results.Names
 	flags               map[string][]results.Flag // few lists are said of many trials
 	by                  []judgedBy
-	output              *Said     // nil: not asked for
+	output              *said     // nil: not asked for
 	energy, cases, said *follower // nil: not asked for, or there is none
 	ranked              []ranked  // of one row
 	room                []byte    // for texts, which go on with the rows
@@ -56,9 +56,9 @@ type ranked struct {
 	results.Judgment
 }
 
-// NewReader begins to read rows on a connection.
-func NewReader(conn *Conn, more Beside) (*Reader, error) {
-	r := &Reader{names: results.Names{}, flags: map[string][]results.Flag{}}
+// newReader begins to read rows on a connection.
+func newReader(conn *Conn, more beside) (*reader, error) {
+	r := &reader{names: results.Names{}, flags: map[string][]results.Flag{}}
 	for _, p := range []struct {
 		to    **follower
 		asked bool
@@ -74,7 +74,7 @@ func NewReader(conn *Conn, more Beside) (*Reader, error) {
 		*p.to = &follower{Stmt: rows}
 	}
 	if more.Answers {
-		said, err := NewSaid(conn, r.names)
+		said, err := newSaid(conn, r.names)
 		if err != nil {
 			return nil, err
 		}
@@ -104,12 +104,12 @@ func NewReader(conn *Conn, more Beside) (*Reader, error) {
 	return r, cmp.Or(measured.Err(), versions.Err())
 }
 
-func (r *Reader) name(row *Stmt, column int) string {
-	return Name(r.names, row.Bytes(column))
+func (r *reader) name(row *Stmt, column int) string {
+	return name(r.names, row.Bytes(column))
 }
 
 // Read reads the present row of a query of Columns, and what lies beside it.
-func (r *Reader) Read(row *Stmt) (results.JudgedRow, error) {
+func (r *reader) Read(row *Stmt) (results.JudgedRow, error) {
 	v, err := r.Row(row)
 	if err == nil {
 		err = r.Beside(&v)
@@ -118,7 +118,7 @@ func (r *Reader) Read(row *Stmt) (results.JudgedRow, error) {
 }
 
 // Row reads the present row of a query of Columns alone.
-func (r *Reader) Row(row *Stmt) (v results.JudgedRow, err error) {
+func (r *reader) Row(row *Stmt) (v results.JudgedRow, err error) {
 	v.Key = results.Key{Study: r.name(row, 0), Model: r.name(row, 1), Item: r.name(row, 2), Arm: r.name(row, 3), Condition: r.name(row, 4), Repeat: int(row.Int(5))}
 	v.ID, v.Attempts = row.Int(6), int(row.Int(7))
 	v.Failed, v.Kind = !row.Null(8), r.name(row, 8)
@@ -155,12 +155,12 @@ func (r *Reader) Row(row *Stmt) (v results.JudgedRow, err error) {
 		return v, err
 	}
 	v.CachePolicy, v.CacheState, v.CacheNote = results.CachePolicy(r.name(row, 19)), backends.CacheState(r.name(row, 20)), r.name(row, 21)
-	v.Invalid, err = Invalids(row.Bytes(22))
+	v.Invalid, err = invalids(row.Bytes(22))
 	return v, err
 }
 
 // Beside reads what lies beside a row: fastest where rows come in the order of their IDs.
-func (r *Reader) Beside(v *results.JudgedRow) error {
+func (r *reader) Beside(v *results.JudgedRow) error {
 	if r.energy != nil {
 		if err := r.energies(v); err != nil {
 			return err
@@ -179,20 +179,20 @@ func (r *Reader) Beside(v *results.JudgedRow) error {
 }
 
 // listed reads a list of flags.
-func (r *Reader) listed(b []byte) (f []results.Flag, err error) {
+func (r *reader) listed(b []byte) (f []results.Flag, err error) {
 	if b == nil {
 		return nil, nil
 	}
 	f, known := r.flags[string(b)]
 	if !known {
-		if f, err = ReadFlags(b); err == nil {
+		if f, err = readFlags(b); err == nil {
 			r.flags[string(b)] = f
 		}
 	}
 	return f, err
 }
 
-func (r *Reader) energies(v *results.JudgedRow) error {
+func (r *reader) energies(v *results.JudgedRow) error {
 	e := r.energy
 	for there := e.seek(v.ID); there; there = e.next() {
 		if int(e.Int(2)) != v.Attempts {
@@ -240,7 +240,7 @@ func (r *Reader) energies(v *results.JudgedRow) error {
 	return e.Err()
 }
 
-func (r *Reader) judgments(v *results.JudgedRow) error {
+func (r *reader) judgments(v *results.JudgedRow) error {
 	r.ranked = r.ranked[:0]
 	for there := r.cases.seek(v.ID); there; there = r.cases.next() {
 		j := r.said
@@ -270,7 +270,7 @@ func (r *Reader) judgments(v *results.JudgedRow) error {
 }
 
 // keep copies a text that a row has.
-func (r *Reader) keep(b []byte) []byte {
+func (r *reader) keep(b []byte) []byte {
 	const together = 16 << 10
 	if b == nil {
 		return nil
@@ -283,29 +283,29 @@ func (r *Reader) keep(b []byte) []byte {
 	return r.room[at:len(r.room):len(r.room)]
 }
 
-// Name is the kept copy of a text.
-func Name(n results.Names, b []byte) string {
+// name is the kept copy of a text.
+func name(n results.Names, b []byte) string {
 	if kept, ok := n[string(b)]; ok { // without making a string
 		return kept
 	}
 	return n.Of(string(b))
 }
 
-// ReadOutcome reads what became of a trial from the columns flags and invalid.
-func ReadOutcome(o *results.Outcome, answered bool, flags, invalid []byte) error {
-	of, err := Invalids(invalid)
+// readOutcome reads what became of a trial from the columns flags and invalid.
+func readOutcome(o *results.Outcome, answered bool, flags, invalid []byte) error {
+	of, err := invalids(invalid)
 	if err != nil {
 		return err
 	}
-	last, err := ReadFlags(flags)
+	last, err := readFlags(flags)
 	o.Invalids = len(of)
 	o.Invalid = answered && slices.ContainsFunc(last, results.Flag.Disqualifies)
 	o.Cut = answered && slices.ContainsFunc(last, results.Flag.Cuts)
 	return err
 }
 
-// ReadFlags reads a list of flags, as JSON.
-func ReadFlags(s []byte) ([]results.Flag, error) {
+// readFlags reads a list of flags, as JSON.
+func readFlags(s []byte) ([]results.Flag, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -316,8 +316,8 @@ func ReadFlags(s []byte) ([]results.Flag, error) {
 	return f, nil
 }
 
-// Invalids reads the flags of attempts whose time does not count.
-func Invalids(s []byte) ([][]results.Flag, error) {
+// invalids reads the flags of attempts whose time does not count.
+func invalids(s []byte) ([][]results.Flag, error) {
 	if s == nil {
 		return nil, nil
 	}

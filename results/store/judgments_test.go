@@ -128,7 +128,7 @@ func TestJudgmentsOfAnOlderStore(t *testing.T) {
 			{"INSERT INTO case_of VALUES (7, 5)", nil},
 			{"INSERT INTO judgment VALUES (9, 5, 'accuracy', 'j', 'clean', NULL, '{\"verdict\":\"correct\"}')", nil},
 			{"INSERT INTO attempt (id, judgment, n, started_ns, outcome) VALUES (4, 9, 0, ?, 'answer')", []any{asked.Started.UnixNano()}},
-			{"INSERT INTO turn (attempt, n, answer, finish, prompt_tokens, completion_tokens, trace) VALUES (4, 0, '{}', 'stop', 100, 11, ?)", []any{Trace(asked.Turns[0].Trace)}},
+			{"INSERT INTO turn (attempt, n, answer, finish, prompt_tokens, completion_tokens, trace) VALUES (4, 0, '{}', 'stop', 100, 11, ?)", []any{trace(asked.Turns[0].Trace)}},
 		} {
 			if _, err := db.Exec(q.sql, q.args...); err != nil {
 				t.Fatalf("%s: %v", q.sql, err)

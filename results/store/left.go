@@ -30,7 +30,7 @@ type LeftBlock struct {
 // a gap in what is returned.
 func Look(ctx context.Context, path string) (Left, error) {
 	var out Left
-	f, err := OpenDamaged(path)
+	f, err := openDamaged(path)
 	if err != nil {
 		return out, err
 	}

@@ -27,7 +27,7 @@ import (
 // Merged is what Stores joined.
 type Merged struct {
 	To        string        `json:"to"`
-	From      []MergeSource `json:"from"`
+	From      []mergeSource `json:"from"`
 	Trials    int           `json:"trials"`
 	Judgments int           `json:"judgments"`
 	Sessions  int           `json:"sessions"`
@@ -36,8 +36,8 @@ type Merged struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// MergeSource is what was in one of the stores.
-type MergeSource struct {
+// mergeSource is what was in one of the stores.
+type mergeSource struct {
 	Path      string `json:"store"`
 	Trials    int    `json:"trials"`
 	Judgments int    `json:"judgments"`
@@ -126,7 +126,7 @@ func Stores(ctx context.Context, out string, in []string, progress func(read int
 		return fail(errors.Join(err, remove(tmp)))
 	}
 	for _, s := range sources {
-		m.From = append(m.From, MergeSource{s.path, s.trials, s.judgments})
+		m.From = append(m.From, mergeSource{s.path, s.trials, s.judgments})
 		s.close()
 	}
 	sources = nil

@@ -19,7 +19,7 @@ func TestANewStoreIsAMigratedOne(t *testing.T) {
 	dir := t.TempDir()
 	content := func(name string, want Schema) []string {
 		path := filepath.Join(dir, name)
-		if err := BlankFile(t.Context(), path, want); err != nil {
+		if err := blankFile(t.Context(), path, want); err != nil {
 			t.Fatal(err)
 		}
 		db := openSqlite(path)

@@ -35,7 +35,7 @@ func TestTooManyFilesAreOpen(t *testing.T) {
 			held = append(held, one)
 		}
 	}
-	_, err = OpenFileReader(t.Context(), path, want)
+	_, err = openFileReader(t.Context(), path, want)
 	if e := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); e != nil {
 		t.Fatal(e)
 	}

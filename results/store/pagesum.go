@@ -26,12 +26,12 @@ import (
 // Size is the size of a page in bytes.
 const Size = 4096
 
-// PageReserve is how many bytes at the end of a page are ours.
-const PageReserve = 8
+// pageReserve is how many bytes at the end of a page are ours.
+const pageReserve = 8
 
-// SecondName is the result code (SQLITE_PROTOCOL) of opening a file whose last
+// secondName is the result code (SQLITE_PROTOCOL) of opening a file whose last
 // writer did not close it and used another name, where the file still has one.
-const SecondName = 15
+const secondName = 15
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
@@ -63,12 +63,12 @@ const magic = "SQLite format 3\x00"
 // has says whether the first page, or as much as there is of it, is of a file with
 // checksums.
 func has(first []byte) bool {
-	return len(first) >= 21 && string(first[:16]) == magic && first[20] == PageReserve
+	return len(first) >= 21 && string(first[:16]) == magic && first[20] == pageReserve
 }
 
-// Create makes an empty file at path, readable to its owner alone. An empty file
+// create makes an empty file at path, readable to its owner alone. An empty file
 // that is there is taken; one that is not empty is left as it is.
-func Create(path string) error {
+func create(path string) error {
 	// Not one that is in use: closing it would end SQLite's locks on it.
 	if st, err := os.Stat(path); err == nil && st.Size() > 0 {
 		return nil
@@ -86,7 +86,7 @@ func Create(path string) error {
 	copy(p, magic)
 	binary.BigEndian.PutUint16(p[16:], Size)
 	p[18], p[19] = 2, 2 // a write-ahead log
-	p[20] = PageReserve
+	p[20] = pageReserve
 	p[21], p[22], p[23] = 64, 32, 32
 	binary.BigEndian.PutUint32(p[24:], 1) // change counter
 	binary.BigEndian.PutUint32(p[28:], 1) // pages
@@ -95,7 +95,7 @@ func Create(path string) error {
 	binary.BigEndian.PutUint32(p[92:], 1) // the change counter that belongs to the next
 	binary.BigEndian.PutUint32(p[96:], 3050000)
 	p[100] = 0x0d // an empty leaf: no tables
-	binary.BigEndian.PutUint16(p[105:], Size-PageReserve)
+	binary.BigEndian.PutUint16(p[105:], Size-pageReserve)
 	set(1, p, 0)
 	if _, err := f.Write(p); err != nil {
 		// What is too short to be a file is none.
@@ -104,8 +104,8 @@ func Create(path string) error {
 	return f.Sync()
 }
 
-// Scanned is what Scan found.
-type Scanned struct {
+// scanned is what Scan found.
+type scanned struct {
 	Sums  bool  // pages have checksums; false: the rest is not known
 	Pages int64 // in the file
 	// Bad are pages, from 1, that do not match their checksum.
@@ -117,9 +117,9 @@ type Scanned struct {
 	Rest int64
 }
 
-// Scan checks the pages of a file. Nothing may write to it meanwhile.
-func Scan(r io.Reader) (Scanned, error) {
-	var out Scanned
+// scan checks the pages of a file. Nothing may write to it meanwhile.
+func scan(r io.Reader) (scanned, error) {
+	var out scanned
 	page := make([]byte, Size)
 	for n := uint32(1); ; n++ {
 		got, err := io.ReadFull(r, page)
@@ -147,14 +147,14 @@ func Scan(r io.Reader) (Scanned, error) {
 	}
 }
 
-// LogDamage is damage to a write-ahead log that SQLite would take for its end: what
+// logDamage is damage to a write-ahead log that SQLite would take for its end: what
 // follows would be lost in silence.
-type LogDamage struct {
+type logDamage struct {
 	Frame int // from 1; 0: the log's head
 	Lost  int // transactions that follow
 }
 
-func (d *LogDamage) Error() string {
+func (d *logDamage) Error() string {
 	if d.Frame == 0 {
 		return "the head of its write-ahead log does not match its checksum"
 	}
@@ -166,10 +166,10 @@ const (
 	frameHead = 24
 )
 
-// Log checks the write-ahead log at path; no log is a whole one. It may be written
+// log checks the write-ahead log at path; no log is a whole one. It may be written
 // to meanwhile. A last transaction that breaks off is what a power cut leaves, and
-// no damage: each was durable before the next began. Damage is a *LogDamage.
-func Log(path string) error {
+// no damage: each was durable before the next began. Damage is a *logDamage.
+func log(path string) error {
 	const tries = 3 // a log that begins anew under our eyes looks damaged
 	var last error
 	for range tries {
@@ -236,7 +236,7 @@ func readLog(r io.Reader) error {
 	}
 	// The first that follows may be the end of the one that broke off.
 	if commits > 1 {
-		return &LogDamage{bad, commits - 1}
+		return &logDamage{bad, commits - 1}
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func readLog(r io.Reader) error {
 // headOf is the damage of a log whose head is bad, where anything follows it.
 func headOf(r io.Reader) error {
 	if n, _ := io.CopyN(io.Discard, r, frameHead+Size); n == frameHead+Size {
-		return &LogDamage{}
+		return &logDamage{}
 	}
 	return nil
 }

@@ -188,7 +188,7 @@ func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
 	if p.n == len(to) {
 		a := results.Attempt{Served: results.Digest(str(p.served))}
 		var err error
-		if a.Flags, err = ReadFlags(raw(p.flags)); err != nil {
+		if a.Flags, err = readFlags(raw(p.flags)); err != nil {
 			return nil, err
 		}
 		if p.cache != nil {
@@ -219,7 +219,7 @@ func (p *part) add(to []results.Attempt) ([]results.Attempt, error) {
 	u := results.Turn{Usage: p.usage, Server: p.server, Sent: results.Digest(str(p.sent)), Answer: str(p.turnAnswer), Reasoning: str(p.turnReasoning), Finish: backends.Finish(str(p.turnFinish))}
 	u.Server.Raw = raw(p.raw)
 	var err error
-	if u.Trace, err = ReadTrace(p.trace); err != nil {
+	if u.Trace, err = readTrace(p.trace); err != nil {
 		return nil, err
 	}
 	a.Turns = append(a.Turns, u)

@@ -28,14 +28,14 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 		names := results.Names{}
 		err := s.each(ctx, "SELECT t.item, t.arm, t.condition, t.repeat, attempts, failure_kind, invalid, flags FROM trial t WHERE study = ? AND model = ?",
 			[]any{study, model}, nil, func(r *Stmt) (bool, error) {
-				o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: Name(names, r.Bytes(0)), Arm: Name(names, r.Bytes(1)),
-					Condition: Name(names, r.Bytes(2)), Repeat: int(r.Int(3))}}
-				o.Attempts, o.Failed, o.Kind = int(r.Int(4)), !r.Null(5), Name(names, r.Bytes(5))
+				o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: name(names, r.Bytes(0)), Arm: name(names, r.Bytes(1)),
+					Condition: name(names, r.Bytes(2)), Repeat: int(r.Int(3))}}
+				o.Attempts, o.Failed, o.Kind = int(r.Int(4)), !r.Null(5), name(names, r.Bytes(5))
 				if !r.Null(6) {
 					of := said{o.Failed, string(r.Bytes(7)), string(r.Bytes(6))}
 					known, ok := read[of]
 					if !ok {
-						if err := ReadOutcome(&known, !o.Failed, r.Bytes(7), r.Bytes(6)); err != nil {
+						if err := readOutcome(&known, !o.Failed, r.Bytes(7), r.Bytes(6)); err != nil {
 							return false, err
 						}
 						if len(read) < most {
@@ -95,7 +95,7 @@ func (s *Store) connected(do func(*Conn) error) error {
 // texts and traces.
 func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, error] {
 	return func(yield func(results.Row, error) bool) {
-		for r, err := range s.rows(ctx, study, Beside{}) {
+		for r, err := range s.rows(ctx, study, beside{}) {
 			if !yield(r.Row, err) {
 				return
 			}
@@ -106,11 +106,11 @@ func (s *Store) Rows(ctx context.Context, study string) iter.Seq2[results.Row, e
 // JudgedRows iterates over the trials of a study ("" = all) in Key order, each
 // with its judgments, and with what was answered if that is asked for.
 func (s *Store) JudgedRows(ctx context.Context, study string, answers bool) iter.Seq2[results.JudgedRow, error] {
-	return s.rows(ctx, study, Beside{Judgments: true, Answers: answers})
+	return s.rows(ctx, study, beside{Judgments: true, Answers: answers})
 }
 
 // rows reads rows in Key order.
-func (s *Store) rows(ctx context.Context, study string, more Beside) iter.Seq2[results.JudgedRow, error] {
+func (s *Store) rows(ctx context.Context, study string, more beside) iter.Seq2[results.JudgedRow, error] {
 	return func(yield func(results.JudgedRow, error) bool) {
 		if more.Judgments {
 			// A case that was just put may still be on its way.
@@ -119,11 +119,11 @@ func (s *Store) rows(ctx context.Context, study string, more Beside) iter.Seq2[r
 				return
 			}
 		}
-		var r *Reader
+		var r *reader
 		where, args := ofStudy(study)
-		err := s.each(ctx, "SELECT "+JudgedColumns+" FROM trial t"+where+" ORDER BY "+keyColumns,
+		err := s.each(ctx, "SELECT "+judgedColumns+" FROM trial t"+where+" ORDER BY "+keyColumns,
 			args, func(conn *Conn) (err error) {
-				r, err = NewReader(conn, more)
+				r, err = newReader(conn, more)
 				return err
 			}, func(row *Stmt) (bool, error) {
 				v, err := r.Read(row)
@@ -135,20 +135,20 @@ func (s *Store) rows(ctx context.Context, study string, more Beside) iter.Seq2[r
 	}
 }
 
-// Place is where an item's trials lie in a study and model: how many there are, and the
+// place is where an item's trials lie in a study and model: how many there are, and the
 // least of their numbers.
-type Place struct {
+type place struct {
 	Item   string
 	Trials int
 	First  int64
 }
 
 // Places are those of all items of a study and model, in Key order.
-func (s *Store) Places(ctx context.Context, study, model string) ([]Place, error) {
-	var out []Place
+func (s *Store) Places(ctx context.Context, study, model string) ([]place, error) {
+	var out []place
 	err := s.each(ctx, "SELECT t.item, count(*), min(t.id) FROM trial t WHERE study = ? AND model = ? GROUP BY t.item ORDER BY t.item", []any{study, model}, nil,
 		func(r *Stmt) (bool, error) {
-			out = append(out, Place{string(r.Bytes(0)), int(r.Int(1)), r.Int(2)})
+			out = append(out, place{string(r.Bytes(0)), int(r.Int(1)), r.Int(2)})
 			return true, nil
 		})
 	return out, err
@@ -171,11 +171,11 @@ func (s *Store) JudgedItems(ctx context.Context, study, model string, answers bo
 }
 
 func judgedItems(ctx context.Context, conn *Conn, study, model string, answers bool, items iter.Seq[string], yield func([]results.JudgedRow, error) bool) error {
-	r, err := NewReader(conn, Beside{Judgments: true, Answers: answers})
+	r, err := newReader(conn, beside{Judgments: true, Answers: answers})
 	if err != nil {
 		return err
 	}
-	of, err := conn.Prepare("SELECT " + JudgedColumns + " FROM trial t WHERE t.study = ?1 AND t.model = ?2 AND t.item = ?3 ORDER BY " + keyColumns)
+	of, err := conn.Prepare("SELECT " + judgedColumns + " FROM trial t WHERE t.study = ?1 AND t.model = ?2 AND t.item = ?3 ORDER BY " + keyColumns)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Store) Ended(ctx context.Context, study string) iter.Seq2[results.Ended
 // file: in Key order alone it would be sought for each.
 func ended(ctx context.Context, conn *Conn, study string, together int, yield func(results.Ended, error) bool) error {
 	names := results.Names{}
-	said, err := NewSaid(conn, names)
+	said, err := newSaid(conn, names)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func ended(ctx context.Context, conn *Conn, study string, together int, yield fu
 			}
 			var e results.Ended
 			for i, to := range []*string{&e.Key.Study, &e.Key.Model, &e.Key.Item, &e.Key.Arm, &e.Key.Condition} {
-				*to = Name(names, all.Bytes(i))
+				*to = name(names, all.Bytes(i))
 			}
 			e.Key.Repeat, e.Failed = int(all.Int(5)), all.Int(8) != 0
 			places = append(places, place{all.Int(6), int(all.Int(7)), len(list)})

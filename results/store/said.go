@@ -14,14 +14,14 @@ const (
 	turnsFrom    = `SELECT attempt, n, answer, reasoning, finish FROM turn WHERE attempt >= ?1 ORDER BY attempt, n`
 )
 
-// Said reads what trials ended with.
-type Said struct {
+// said reads what trials ended with.
+type said struct {
 	names           results.Names
 	attempts, turns *follower
 }
 
-// NewSaid begins to read on a connection.
-func NewSaid(conn *Conn, names results.Names) (*Said, error) {
+// newSaid begins to read on a connection.
+func newSaid(conn *Conn, names results.Names) (*said, error) {
 	attempts, err := conn.Prepare(attemptsFrom)
 	if err != nil {
 		return nil, err
@@ -30,13 +30,13 @@ func NewSaid(conn *Conn, names results.Names) (*Said, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Said{names, &follower{Stmt: attempts}, &follower{Stmt: turns}}, nil
+	return &said{names, &follower{Stmt: attempts}, &follower{Stmt: turns}}, nil
 }
 
 // Of is what the last attempt of a trial answered, nothing where it failed, and its
 // session, 0 where that is not known: fastest where trials come in the order of their
 // numbers.
-func (s *Said) Of(trial int64, attempts int, failed bool) (out results.Output, session int64, err error) {
+func (s *said) Of(trial int64, attempts int, failed bool) (out results.Output, session int64, err error) {
 	a := s.attempts
 	for there := a.seek(trial); there; there = a.next() {
 		if a.Int(1) != int64(attempts-1) {
@@ -57,6 +57,6 @@ func (s *Said) Of(trial int64, attempts int, failed bool) (out results.Output, s
 	return out, session, cmp.Or(a.Err(), s.turns.Err())
 }
 
-func (s *Said) output(f *follower, from int) results.Output {
-	return results.Output{Answer: string(f.Bytes(from)), Reasoning: string(f.Bytes(from + 1)), Finish: backends.Finish(Name(s.names, f.Bytes(from+2)))}
+func (s *said) output(f *follower, from int) results.Output {
+	return results.Output{Answer: string(f.Bytes(from)), Reasoning: string(f.Bytes(from + 1)), Finish: backends.Finish(name(s.names, f.Bytes(from+2)))}
 }

@@ -18,11 +18,11 @@ type Saved struct {
 	From      string         `json:"from"`
 	To        string         `json:"to"`
 	Checksums bool           `json:"checksums"` // of From: without them a changed value is not told from a true one
-	Tables    []CheckedTable `json:"tables"`
+	Tables    []checkedTable `json:"tables"`
 }
 
-// CheckedTable is what was saved of a table.
-type CheckedTable struct {
+// checkedTable is what was saved of a table.
+type checkedTable struct {
 	Name string `json:"table"`
 	Rows int64  `json:"rows"` // saved
 	// Unreadable is how many keys could not be looked up: at most so many rows are lost,
@@ -42,8 +42,8 @@ func (s Saved) Lost() bool {
 	return false
 }
 
-// SalvagedEvent is of a store that Salvage made.
-const SalvagedEvent results.EventKind = "salvaged"
+// salvagedEvent is of a store that Salvage made.
+const salvagedEvent results.EventKind = "salvaged"
 
 // Salvage copies what can be read of the store at from into a new store at to. A row
 // on a page that does not match its checksum cannot be read. It changes nothing at
@@ -75,7 +75,7 @@ func Salvage(ctx context.Context, from, to string) (Saved, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out.Checksums = HasSums(real)
+	out.Checksums = hasSums(real)
 	if err := Blank(ctx, to, version); err != nil {
 		return fail(err)
 	}
@@ -87,7 +87,7 @@ func Salvage(ctx context.Context, from, to string) (Saved, error) {
 	if err != nil {
 		return fail(err)
 	}
-	err = st.PutEvent(ctx, results.Event{At: time.Now(), Kind: SalvagedEvent, Subject: filepath.Base(from), Text: out.words()})
+	err = st.PutEvent(ctx, results.Event{At: time.Now(), Kind: salvagedEvent, Subject: filepath.Base(from), Text: out.words()})
 	return out, errors.Join(err, st.Close())
 }
 
@@ -148,7 +148,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 		if err := t.copyAll(ctx, src, conn); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
 		}
-		s.Tables = append(s.Tables, CheckedTable{Name: name, Unreadable: t.unreadable})
+		s.Tables = append(s.Tables, checkedTable{Name: name, Unreadable: t.unreadable})
 	}
 	for i := range s.Tables {
 		if s.Tables[i].Rows, err = count(ctx, conn, s.Tables[i].Name); err != nil {

@@ -88,7 +88,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // A store of an older schema is migrated first, which needs the lock that Open
 // takes.
 func OpenReader(ctx context.Context, path string) (*Store, error) {
-	f, err := OpenFileReader(ctx, path, wanted(schema()))
+	f, err := openFileReader(ctx, path, wanted(schema()))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Blank(ctx context.Context, path string, version int) error {
 	if version < 1 || version > len(all) {
 		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, results.FaultNewer, version, len(all))
 	}
-	return BlankFile(ctx, path, wanted(all[:version]))
+	return blankFile(ctx, path, wanted(all[:version]))
 }
 
 // File is the store's file, for questions that one page alone has.

@@ -840,10 +840,10 @@ func checkItems(t interface {
 	seen := 0
 	for model := range models {
 		places, err := s.Places(bg, study, model)
-		if err != nil || !slices.IsSortedFunc(places, func(a, b Place) int { return cmp.Compare(a.Item, b.Item) }) {
+		if err != nil || !slices.IsSortedFunc(places, func(a, b place) int { return cmp.Compare(a.Item, b.Item) }) {
 			t.Fatalf("%v, %v", places, err)
 		}
-		slices.SortFunc(places, func(a, b Place) int { return cmp.Compare(a.First, b.First) })
+		slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.First, b.First) })
 		next := 0
 		for got, err := range s.JudgedItems(bg, study, model, true, func(yield func(string) bool) {
 			for _, p := range places {

@@ -254,7 +254,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 				err := scan(append(append([]any{&r.id, &r.Trial}, keyDest(&r.Key)...), &r.Attempts, &r.Last, &r.Failed, &started, &flags, &r.Tokens, &r.trace)...)
 				r.Started = time.Unix(0, started).UTC()
 				if err == nil {
-					r.Flags, err = ReadFlags(raw(flags))
+					r.Flags, err = readFlags(raw(flags))
 				}
 				return r, err
 			}) {
@@ -272,7 +272,7 @@ func (s *Store) flights(ctx context.Context, ses results.Session, where string, 
 			if r.trace == nil {
 				continue
 			}
-			t, err := ReadTrace(r.trace)
+			t, err := readTrace(r.trace)
 			if err != nil {
 				yield(results.Flight{}, s.file.Fail(fmt.Sprintf("reading trial %+v", cur.Key), err))
 				return

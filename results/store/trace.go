@@ -26,7 +26,7 @@ import (
 // Version 1 has no last line.
 const traceVersion = 2
 
-func Trace(t timing.Trace) []byte {
+func trace(t timing.Trace) []byte {
 	b := make([]byte, 0, 64+9*len(t.Chunks))
 	b = append(b, traceVersion)
 	b = binary.AppendUvarint(b, uint64(len(t.Stamps)))
@@ -69,8 +69,8 @@ func Trace(t timing.Trace) []byte {
 
 var errDamaged = fmt.Errorf("%w: its trace is damaged", results.FaultDamaged)
 
-// ReadTrace reads what Trace wrote.
-func ReadTrace(b []byte) (timing.Trace, error) {
+// readTrace reads what Trace wrote.
+func readTrace(b []byte) (timing.Trace, error) {
 	r := traceReader{b: b}
 	version := r.byte()
 	if r.bad || version < 1 || version > traceVersion {

@@ -17,7 +17,7 @@ func FuzzTrace(f *testing.F) {
 		f.Fatalf("the seed corpus is empty: %v", err)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tr, err := ReadTrace(b)
+		tr, err := readTrace(b)
 		if err != nil {
 			return
 		}
@@ -26,7 +26,7 @@ func FuzzTrace(f *testing.F) {
 				t.Fatalf("a chunk of %d code points", p.Runes)
 			}
 		}
-		again, err := ReadTrace(Trace(tr))
+		again, err := readTrace(trace(tr))
 		if err != nil || !reflect.DeepEqual(tr, again) {
 			t.Fatalf("%+v became %+v, %v", tr, again, err)
 		}
@@ -42,12 +42,12 @@ func TestTraceIsSmall(t *testing.T) {
 		chunks = append(chunks, timing.Chunk{At: time.Hour + time.Duration(i)*10*time.Millisecond, Lag: 30 * time.Microsecond, Runes: 4, Answer: true})
 	}
 	rec.Chunks(chunks, timing.StampsKernel)
-	b := Trace(rec.Trace())
+	b := trace(rec.Trace())
 	if len(b) > 2000 {
 		t.Errorf("%d bytes", len(b))
 	}
 	for cut := range b {
-		if _, err := ReadTrace(b[:cut]); err == nil {
+		if _, err := readTrace(b[:cut]); err == nil {
 			t.Fatalf("the first %d of %d bytes were accepted", cut, len(b))
 		}
 	}
@@ -60,13 +60,13 @@ func TestTraceOfTheVersionBefore(t *testing.T) {
 	rec.MarkAt(timing.Start, time.Hour)
 	rec.Chunks([]timing.Chunk{{At: time.Hour + 5, Runes: 4, Shared: true}, {At: time.Hour + 9, Runes: 1}}, timing.StampsKernel)
 	want := rec.Trace()
-	b := Trace(want)
+	b := trace(want)
 	b[0] = 1
-	if got, err := ReadTrace(b[:len(b)-1]); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := readTrace(b[:len(b)-1]); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	b[0] = traceVersion + 1
-	if _, err := ReadTrace(b); err == nil {
+	if _, err := readTrace(b); err == nil {
 		t.Error("a trace of a version to come was read")
 	}
 }

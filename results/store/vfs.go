@@ -18,9 +18,9 @@ func VFS() string { return register() }
 
 const vfsName = "assay"
 
-// HasSums says whether the file of this name, which is open through the layer, has
+// hasSums says whether the file of this name, which is open through the layer, has
 // checksums.
-func HasSums(name string) bool {
+func hasSums(name string) bool {
 	register()
 	kept.mu.RLock()
 	defer kept.mu.RUnlock()
@@ -193,7 +193,7 @@ func (f *file) begin(tls *libc.TLS, p uintptr) int32 {
 	// The last writer did not close it, or another program wrote its first page.
 	left := f.mark != 0 || bare(first)
 	if left && !logged && f.mark != markOf(f.name) && links(p) > 1 {
-		return SecondName
+		return secondName
 	}
 	// What was in the log another program has taken into the file, without checksums.
 	f.lenient = left && !logged
@@ -263,7 +263,7 @@ func (f *file) get(tls *libc.TLS, p uintptr, off int64) int32 {
 
 // putReserve writes the end of f.page to the page at off.
 func (f *file) putReserve(tls *libc.TLS, p uintptr, off int64) int32 {
-	return call[ioFunc](f.under().FxWrite)(tls, p, f.room+unsafe.Offsetof(room{}.page)+Size-PageReserve, PageReserve, off+Size-PageReserve)
+	return call[ioFunc](f.under().FxWrite)(tls, p, f.room+unsafe.Offsetof(room{}.page)+Size-pageReserve, pageReserve, off+Size-pageReserve)
 }
 
 func (l *layer) close(tls *libc.TLS, p uintptr) int32 {

@@ -122,7 +122,7 @@ func encodeAttempts(attempts []results.Attempt) [][][]byte {
 	out := make([][][]byte, len(attempts))
 	for i, a := range attempts {
 		for _, u := range a.Turns {
-			out[i] = append(out[i], Trace(u.Trace))
+			out[i] = append(out[i], trace(u.Trace))
 		}
 	}
 	return out

@@ -137,9 +137,9 @@ func (t *Tx) close() {
 	t.conn.Close()
 }
 
-// Fill has a file that nobody uses yet written in one transaction: nothing is synced, and
+// fill has a file that nobody uses yet written in one transaction: nothing is synced, and
 // what rows refer to need not be there yet.
-func Fill(ctx context.Context, path string, do func(*Tx) error) (err error) {
+func fill(ctx context.Context, path string, do func(*Tx) error) (err error) {
 	db := open(path, VFS(), Writer, "_pragma=foreign_keys(0)", "_pragma=synchronous(OFF)")
 	defer func() { err = errors.Join(err, db.Close()) }()
 	conn, err := db.Conn(ctx)

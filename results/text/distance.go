@@ -17,8 +17,8 @@ func Distance(a, b string) int {
 	return whole
 }
 
-// DistanceRatio is 1 - Distance/max(length), in 0..1; 1 for two empty strings.
-func DistanceRatio(a, b string) float64 {
+// distanceRatio is 1 - Distance/max(length), in 0..1; 1 for two empty strings.
+func distanceRatio(a, b string) float64 {
 	n := max(len([]rune(a)), len([]rune(b)))
 	if n == 0 {
 		return 1
@@ -26,9 +26,9 @@ func DistanceRatio(a, b string) float64 {
 	return 1 - float64(Distance(a, b))/float64(n)
 }
 
-// Substring is the least Levenshtein distance between q and any substring of s,
+// substring is the least Levenshtein distance between q and any substring of s,
 // the empty one included.
-func Substring(q, s string) int {
+func substring(q, s string) int {
 	if strings.Contains(s, q) {
 		return 0
 	}
@@ -40,13 +40,13 @@ func Substring(q, s string) int {
 // Normalise, stands in text with at most one edit per 50 of its code points. An
 // empty quote does not occur.
 func Occurs(quote, text string) bool {
-	_, _, ok := Find(quote, text)
+	_, _, ok := find(quote, text)
 	return ok
 }
 
-// Find is where a quote that Occurs stands: the code points [from, to) of
+// find is where a quote that Occurs stands: the code points [from, to) of
 // Normalise(text), the first of the nearest places to end.
-func Find(quote, text string) (from, to int, ok bool) {
+func find(quote, text string) (from, to int, ok bool) {
 	q, s := Normalise(quote), Normalise(text)
 	pattern := []rune(q)
 	if len(pattern) == 0 {

@@ -1,7 +1,7 @@
 package text
 
-// LCS is the length of the longest common subsequence of a and b.
-func LCS[T comparable](a, b []T) int {
+// lcs is the length of the longest common subsequence of a and b.
+func lcs[T comparable](a, b []T) int {
 	if len(b) > len(a) {
 		a, b = b, a
 	}
@@ -28,5 +28,5 @@ func Similarity[T comparable](a, b []T) float64 {
 	if n == 0 {
 		return 1
 	}
-	return float64(LCS(a, b)) / float64(n)
+	return float64(lcs(a, b)) / float64(n)
 }

@@ -109,6 +109,6 @@ func IndelRatio(a, b string) float64 {
 	if n == 0 {
 		return 1
 	}
-	ratio := 2 * float64(LCS([]rune(a), []rune(b))) / float64(n)
+	ratio := 2 * float64(lcs([]rune(a), []rune(b))) / float64(n)
 	return math.RoundToEven(100*ratio) / 100
 }

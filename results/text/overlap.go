@@ -20,7 +20,7 @@ func overlapTokens(s string) []string {
 // without stemming; an empty side gives 0 (Lin 2004, as rouge_score has it).
 func RougeL(candidate, reference string) float64 {
 	c, r := overlapTokens(candidate), overlapTokens(reference)
-	l := LCS(c, r)
+	l := lcs(c, r)
 	if l == 0 {
 		return 0
 	}

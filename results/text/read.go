@@ -52,9 +52,9 @@ func Read(kind string, options []Choice, output string) Commitment {
 // revises: what stands behind it takes back what stands before.
 var revises = regexp.MustCompile(`(?i)\b(?:wait|hold on|on (?:second thought|reflection)|correction|scratch that|i mean)\b`)
 
-// Final is the stretch of an answer that holds the final answer: one that is marked; else
+// final is the stretch of an answer that holds the final answer: one that is marked; else
 // the first line where it is a few words and others follow; else the last line.
-func Final(s string) string {
+func final(s string) string {
 	if m, sure := marked(s); m != "" || sure {
 		return m
 	}
@@ -70,7 +70,7 @@ func Final(s string) string {
 }
 
 // Said is the final answer of an output, in one line; "": it has none.
-func Said(output string) string { return strings.Join(strings.Fields(Final(Outside(output))), " ") }
+func Said(output string) string { return strings.Join(strings.Fields(final(Outside(output))), " ") }
 
 // fewWords is how long an answer may be that stands before its explanation.
 const fewWords = 6
@@ -211,7 +211,7 @@ func commits(kind string, options []Choice, s string, known bool) Commitment {
 		out.Truth = &v
 	default:
 		if !known {
-			out.Quote = Final(s)
+			out.Quote = final(s)
 		}
 		if p := strings.Join(plainLines(out.Quote), " "); refuses.MatchString(p) {
 			return Commitment{}

@@ -76,7 +76,7 @@ func TestReleasedGolden(t *testing.T) {
 
 func readGolden[F any](t *testing.T, name string, cases func(F) int) F {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
+	b, err := os.ReadFile("testdata/text/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestGoldenLevenshtein(t *testing.T) {
 			if got := Distance(p[0], p[1]); got != c.Out.Distance {
 				t.Errorf("%s: distance %d, want %d", c.ID, got, c.Out.Distance)
 			}
-			if got := DistanceRatio(p[0], p[1]); !near(got, c.Out.Similarity) {
+			if got := distanceRatio(p[0], p[1]); !near(got, c.Out.Similarity) {
 				t.Errorf("%s: ratio %v, want %v", c.ID, got, c.Out.Similarity)
 			}
 		}
@@ -187,7 +187,7 @@ func TestSubstringAgainstSellers(t *testing.T) {
 		if want := sellers([]rune(q), []rune(s)); got != want {
 			t.Fatalf("nearest substring of %q to %q: %d edits, want %d", s, q, got, want)
 		}
-		if fast := Substring(q, s); fast != got {
+		if fast := substring(q, s); fast != got {
 			t.Fatalf("Substring gives %d and the search %d", fast, got)
 		}
 	})
@@ -210,7 +210,7 @@ func TestGoldenEvidence(t *testing.T) {
 		if got := Normalise(c.Quote); got != c.Out.Normalised {
 			t.Errorf("%s: normalised to %q, want %q", c.ID, got, c.Out.Normalised)
 		}
-		if got := Substring(Normalise(c.Quote), Normalise(f.CoT)); got != c.Out.Distance {
+		if got := substring(Normalise(c.Quote), Normalise(f.CoT)); got != c.Out.Distance {
 			t.Errorf("%s: %d edits, want %d", c.ID, got, c.Out.Distance)
 		}
 		if got := Occurs(c.Quote, f.CoT); got != c.Out.Pass {
@@ -223,8 +223,8 @@ func TestGoldenEvidence(t *testing.T) {
 // inside the text that is as near as any.
 func checkFind(t interface{ Fatalf(string, ...any) }, quote, text string) {
 	q, s := Normalise(quote), []rune(Normalise(text))
-	n, edits := len([]rune(q)), Substring(q, string(s))
-	from, to, ok := Find(quote, text)
+	n, edits := len([]rune(q)), substring(q, string(s))
+	from, to, ok := find(quote, text)
 	if want := n > 0 && 50*edits <= n; ok != want {
 		t.Fatalf("%q in %q: found %v, want %v (%d edits)", quote, text, ok, want, edits)
 	}
@@ -256,7 +256,7 @@ func TestFind(t *testing.T) {
 		}
 		checkFind(t, string(quote), string(letters))
 	})
-	if from, to, ok := Find("costophrenic angle", "The left  costophrenic\u00a0angle is blunt."); !ok || from != 9 || to != 27 {
+	if from, to, ok := find("costophrenic angle", "The left  costophrenic\u00a0angle is blunt."); !ok || from != 9 || to != 27 {
 		t.Errorf("found %v at %d to %d, want 9 to 27", ok, from, to)
 	}
 }
@@ -321,7 +321,7 @@ func TestGoldenLCS(t *testing.T) {
 		}
 	}
 	for _, c := range readGolden(t, "lcs.json", func(f file) int { return len(f.Cases) }).Cases {
-		if got := LCS(c.A, c.B); got != c.Out.LCS {
+		if got := lcs(c.A, c.B); got != c.Out.LCS {
 			t.Errorf("%s: LCS %d, want %d", c.ID, got, c.Out.LCS)
 		}
 		if ab, ba := Similarity(c.A, c.B), Similarity(c.B, c.A); !near(ab, c.Out.Sim) || ab != ba {
@@ -335,7 +335,7 @@ func TestLCSAndInsertions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 12).Draw(t, "a")
 		b := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 12).Draw(t, "b")
-		if got, want := LCS(a, b), recursiveLCS(a, b); got != want {
+		if got, want := lcs(a, b), recursiveLCS(a, b); got != want {
 			t.Fatalf("LCS(%v, %v) = %d, want %d", a, b, got, want)
 		}
 	})

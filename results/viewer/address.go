@@ -14,22 +14,22 @@ import (
 
 const mostPage = 1_000_000
 
-// View is a table of trials as an address has it:
+// view is a table of trials as an address has it:
 //
 //	study=S  q=words  OP.COLUMN=VALUE (again for another value)  sort=COLUMN or -COLUMN
 //	show=COLUMN (again for each)  page=N
 //
 // A form adds a filter by fcol, fop and fval.
-type View struct {
+type view struct {
 	Study string
-	Query Query
+	Query query
 	Show  []string
 	Page  int // from 1
 }
 
-// ParseView reads an address. Empty values are fields of a form that were left alone.
-func ParseView(q url.Values) (View, error) {
-	v := View{Study: q.Get("study"), Page: 1, Query: Query{Words: strings.TrimSpace(q.Get("q"))}}
+// parseView reads an address. Empty values are fields of a form that were left alone.
+func parseView(q url.Values) (view, error) {
+	v := view{Study: q.Get("study"), Page: 1, Query: query{Words: strings.TrimSpace(q.Get("q"))}}
 	var names []string
 	for name := range q {
 		names = append(names, name)
@@ -37,7 +37,7 @@ func ParseView(q url.Values) (View, error) {
 	slices.Sort(names)
 	for _, name := range names {
 		op, column, ok := strings.Cut(name, ".")
-		if !ok || !slices.Contains(Ops(), Op(op)) {
+		if !ok || !slices.Contains(ops(), Op(op)) {
 			continue
 		}
 		values := slices.DeleteFunc(slices.Clone(q[name]), func(s string) bool { return s == "" })
@@ -69,7 +69,7 @@ func ParseView(q url.Values) (View, error) {
 }
 
 // Values is the address of the view.
-func (v View) Values() url.Values {
+func (v view) Values() url.Values {
 	q := url.Values{"study": {v.Study}}
 	if v.Query.Words != "" {
 		q.Set("q", v.Query.Words)
@@ -91,28 +91,28 @@ func (v View) Values() url.Values {
 }
 
 // Without is the view without its nth filter, from its first page on.
-func (v View) Without(n int) View {
+func (v view) Without(n int) view {
 	v.Query.Where = slices.Delete(slices.Clone(v.Query.Where), n, n+1)
 	v.Page = 1
 	return v
 }
 
 // At is the view on another page.
-func (v View) At(page int) View { v.Page = page; return v }
+func (v view) At(page int) view { v.Page = page; return v }
 
-// SayFilter is a filter in words.
-func SayFilter(f Filter) string {
+// sayFilter is a filter in words.
+func sayFilter(f Filter) string {
 	list := strings.Join(f.Values, " or ")
 	switch f.Op {
 	case Is:
 		return "is " + list
-	case Not:
+	case not:
 		return "is not " + list
-	case Least:
+	case least:
 		return "at least " + list
-	case Most:
+	case most:
 		return "at most " + list
-	case Holds:
+	case holds:
 		return "contains " + list
 	case Missing:
 		return "is missing"
@@ -120,13 +120,13 @@ func SayFilter(f Filter) string {
 	return "is known"
 }
 
-// AddressKey names a trial in an address.
-func AddressKey(k results.Key) url.Values {
+// addressKey names a trial in an address.
+func addressKey(k results.Key) url.Values {
 	return url.Values{"study": {k.Study}, "model": {k.Model}, "item": {k.Item}, "arm": {k.Arm}, "condition": {k.Condition}, "repeat": {strconv.Itoa(k.Repeat)}}
 }
 
-// KeyOf is the trial that an address names.
-func KeyOf(q url.Values) (results.Key, error) {
+// keyOf is the trial that an address names.
+func keyOf(q url.Values) (results.Key, error) {
 	k := results.Key{Study: q.Get("study"), Model: q.Get("model"), Item: q.Get("item"), Arm: q.Get("arm"), Condition: q.Get("condition")}
 	n, err := strconv.Atoi(q.Get("repeat"))
 	if k.Repeat = n; q.Has("repeat") && err != nil || n < 0 {

@@ -29,7 +29,7 @@ func TestGreyOf16BitsInABrowser(t *testing.T) {
 		ramp.SetGray16(i%w, i/w, color.Gray16{Y: uint16(dark + step*(i*37%(w*h)))})
 	}
 	sh.picture = ramp
-	q := AddressKey(key("m", "i0", "cue"))
+	q := addressKey(key("m", "i0", "cue"))
 	q.Set("n", "1")
 	res, err := http.Get(base + "/run/x/picture?" + q.Encode())
 	if err != nil {

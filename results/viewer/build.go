@@ -25,9 +25,9 @@ const (
 	fewNumbers = 2048
 	// wordBytes is how much of the words is held before it is written.
 	wordBytes = 24 << 20
-	// LongestText is how many bytes of a text are searched, and longestWord how many of
+	// longestText is how many bytes of a text are searched, and longestWord how many of
 	// a word.
-	LongestText = 64 << 10
+	longestText = 64 << 10
 	longestWord = 40
 )
 
@@ -113,8 +113,8 @@ func (b *Builder) Add(cells []Cell, texts ...string) error {
 	}
 	b.rows++
 	for _, s := range texts {
-		if len(s) > LongestText {
-			s = s[:LongestText]
+		if len(s) > longestText {
+			s = s[:longestText]
 		}
 		b.buf = eachWord(s, b.buf, func(w []byte) {
 			p := b.words[string(w)]

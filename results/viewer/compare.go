@@ -11,17 +11,17 @@ import (
 	"assay/results"
 )
 
-// Comparer puts runs beside each other, from their indexes.
-type Comparer interface {
+// comparer puts runs beside each other, from their indexes.
+type comparer interface {
 	Compare(ctx context.Context, a, b *Run, times bool, tell func(done, of int)) (*Comparison, error)
 	// Items are all items of which a score changed, those first that changed most.
 	Items(ctx context.Context, a, b *Run, at Place) ([]Item, error)
 }
 
 // Compare makes the comparisons that pages ask for, one after the other, until ctx ends.
-func (v *Viewer) Compare(ctx context.Context) { v.keeper.Work(ctx, v.made) }
+func (v *viewer) Compare(ctx context.Context) { v.keeper.Work(ctx, v.made) }
 
-func (v *Viewer) made(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error) {
+func (v *viewer) made(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error) {
 	a, b := v.named(p.A), v.named(p.B)
 	if a == nil || b == nil || v.Comparer == nil {
 		return nil, errors.New("these runs cannot be compared here")
@@ -30,7 +30,7 @@ func (v *Viewer) made(ctx context.Context, p Pair, tell func(done, of int)) (*Co
 }
 
 // named is the run of a name; nil: there is none.
-func (v *Viewer) named(name string) *Run {
+func (v *viewer) named(name string) *Run {
 	i := slices.IndexFunc(v.runs, func(r *Run) bool { return r.Name == name })
 	if i < 0 {
 		return nil
@@ -61,8 +61,8 @@ type pairLine struct {
 	*Comparison
 }
 
-func (v *Viewer) compare(w http.ResponseWriter, req *http.Request) error {
-	asked, err := ParsePair(req.URL.Query())
+func (v *viewer) compare(w http.ResponseWriter, req *http.Request) error {
+	asked, err := parsePair(req.URL.Query())
 	if err != nil {
 		return wrong(err)
 	}
@@ -110,8 +110,8 @@ func headOf(ctx context.Context, title string, runs ...*Run) (head, error) {
 }
 
 // pair is how far the comparison with b is.
-func (v *Viewer) pair(asked PairView, b string) pairLine {
-	line := pairLine{Name: b, Link: Link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
+func (v *viewer) pair(asked PairView, b string) pairLine {
+	line := pairLine{Name: b, Link: link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
 	var at [2]int64
 	for i, name := range []string{asked.A, b} {
 		_, st := v.named(name).table("")
@@ -138,14 +138,14 @@ type changedPage struct {
 }
 
 // row is the pair and the row that an address is about, and its items that changed.
-func (v *Viewer) row(req *http.Request) (a, b *Run, at Place, items []Item, err error) {
+func (v *viewer) row(req *http.Request) (a, b *Run, at Place, items []Item, err error) {
 	q := req.URL.Query()
-	a, b, at = v.named(q.Get("a")), v.named(q.Get("b")), PlaceOf(q)
+	a, b, at = v.named(q.Get("a")), v.named(q.Get("b")), placeOf(q)
 	if a == nil || b == nil || v.Comparer == nil {
 		return a, b, at, nil, missing("there are no runs %q and %q here", q.Get("a"), q.Get("b"))
 	}
 	for _, r := range []*Run{a, b} {
-		if _, _, err := r.selected(View{Study: at.Study}); err != nil {
+		if _, _, err := r.selected(view{Study: at.Study}); err != nil {
 			return a, b, at, nil, err
 		}
 	}
@@ -153,8 +153,8 @@ func (v *Viewer) row(req *http.Request) (a, b *Run, at Place, items []Item, err 
 	return a, b, at, items, err
 }
 
-func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
-	asked, err := ParsePair(req.URL.Query())
+func (v *viewer) changed(w http.ResponseWriter, req *http.Request) error {
+	asked, err := parsePair(req.URL.Query())
 	if err != nil {
 		return wrong(err)
 	}
@@ -166,7 +166,7 @@ func (v *Viewer) changed(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := changedPage{h, ChangedOf(a.Name, b.Name, at, items, asked.Page)}
+	page := changedPage{h, changedOf(a.Name, b.Name, at, items, asked.Page)}
 	v.page(w, http.StatusOK, "changed.html", page)
 	return nil
 }
@@ -185,7 +185,7 @@ type side struct {
 	Trial  trialView
 }
 
-func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
+func (v *viewer) beside(w http.ResponseWriter, req *http.Request) error {
 	a, b, at, items, err := v.row(req)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	h.Pictures = true
-	page := besidePage{head: h, Beside: BesideOf(a.Name, b.Name, at, items, n)}
+	page := besidePage{head: h, Beside: besideOf(a.Name, b.Name, at, items, n)}
 	for i, r := range []*Run{a, b} {
 		k := results.Key{Study: at.Study, Model: at.Model, Item: items[n].Item, Arm: at.Arm, Condition: at.Condition, Repeat: items[n].Repeat}
 		if i == 1 {
@@ -209,7 +209,7 @@ func (v *Viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		if err != nil {
 			return err
 		}
-		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", AddressKey(k)), t})
+		page.Sides = append(page.Sides, side{[]string{"A", "B"}[i], r, r.Link("trial", addressKey(k)), t})
 	}
 	v.page(w, http.StatusOK, "beside.html", page)
 	return nil

@@ -54,12 +54,12 @@ func (h header) end(b *Builder) error {
 	return b.write(binary.LittleEndian.AppendUint32(nil, sum))
 }
 
-// ErrOther is an index of other trials than those wanted.
-var ErrOther = errors.New("the index is of another state of the store")
+// errOther is an index of other trials than those wanted.
+var errOther = errors.New("the index is of another state of the store")
 
 var errDamaged = errors.New("the index is damaged")
 
-// Open reads the index at path. One that is not of `of` is ErrOther.
+// Open reads the index at path. One that is not of `of` is errOther.
 func Open(path, of string) (*Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func read(f *os.File, of string) (*Table, error) {
 		return nil, errDamaged
 	}
 	if h.Of != of {
-		return nil, ErrOther
+		return nil, errOther
 	}
 	sum := crc32.New(castagnoli)
 	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, size-4), sum), 1<<20)

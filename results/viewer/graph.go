@@ -20,11 +20,11 @@ import (
 	"assay/timing/telemetry"
 )
 
-// Timeline is one request, from its first byte on, and what the GPUs drew meanwhile.
-type Timeline struct {
+// timeline is one request, from its first byte on, and what the GPUs drew meanwhile.
+type timeline struct {
 	Turn   int
 	Phases []Phase
-	Power  []*Curve
+	Power  []*curve
 	Total  string
 	Server []ServerTime
 	Stamps string
@@ -53,10 +53,10 @@ func ms(d time.Duration) string {
 }
 
 // Timelines are the requests of an attempt.
-func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*Timeline, error) {
-	var out []*Timeline
+func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*timeline, error) {
+	var out []*timeline
 	for i, t := range a.Turns {
-		line := &Timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
+		line := &timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
 		from, to, ok := line.phases(t)
 		for _, s := range []struct {
 			name string
@@ -80,7 +80,7 @@ func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*Time
 }
 
 // phases cuts a request at its events; false: there is no telling when it was.
-func (l *Timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
+func (l *timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 	from, ok = t.Trace.At(timing.Start)
 	if !ok {
 		return 0, 0, false
@@ -125,26 +125,26 @@ func (l *Timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 }
 
 // drew is the power of the session's GPUs while a request was on the wire.
-func drew(ctx context.Context, st *store.Store, session int64, from, to time.Duration) ([]*Curve, error) {
+func drew(ctx context.Context, st *store.Store, session int64, from, to time.Duration) ([]*curve, error) {
 	own, err := st.Sessions(ctx, session)
 	if err != nil || len(own) == 0 {
 		return nil, err
 	}
 	ses := own[0]
-	var out []*Curve
+	var out []*curve
 	for n, d := range ses.Devices {
 		if d.Kind != string(telemetry.GPU) {
 			continue
 		}
 		// A little more on both sides: a sample holds until the next one.
 		const beside = 200 * time.Millisecond
-		samples, err := GraphSamples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
+		samples, err := graphSamples(ctx, st, ses.ID, n, from-beside, to+beside, 400)
 		if err != nil {
 			return nil, err
 		}
 		var xs, ys []float64
 		for _, s := range samples {
-			if mw, ok := Power(s); ok {
+			if mw, ok := power(s); ok {
 				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 			}
 		}
@@ -164,8 +164,8 @@ func drew(ctx context.Context, st *store.Store, session int64, from, to time.Dur
 }
 
 // within is a curve on the axis of a request: what lies outside is cut off by the SVG.
-func within(xs, ys []float64, from, to float64) *Curve {
-	c := Line(xs, ys, 0)
+func within(xs, ys []float64, from, to float64) *curve {
+	c := line(xs, ys, 0)
 	if c == nil || to <= from {
 		return nil
 	}
@@ -181,14 +181,14 @@ func within(xs, ys []float64, from, to float64) *Curve {
 	return c
 }
 
-// Curve is a line of an SVG of 1000 x 200.
-type Curve struct {
+// curve is a line of an SVG of 1000 x 200.
+type curve struct {
 	Points, Alt        string
 	High, First, Until string
 }
 
-// Line scales points to a curve; nil: there are too few.
-func Line(xs, ys []float64, low float64) *Curve {
+// line scales points to a curve; nil: there are too few.
+func line(xs, ys []float64, low float64) *curve {
 	if len(xs) < 2 {
 		return nil
 	}
@@ -204,11 +204,11 @@ func Line(xs, ys []float64, low float64) *Curve {
 	for i := range xs {
 		fmt.Fprintf(&b, "%.1f,%.1f ", 1000*(xs[i]-from)/(to-from), 198-196*(ys[i]-low)/(high-low))
 	}
-	return &Curve{Points: strings.TrimSpace(b.String()), High: GraphNumber(math.Round(high*100) / 100)}
+	return &curve{Points: strings.TrimSpace(b.String()), High: graphNumber(math.Round(high*100) / 100)}
 }
 
-// Power is what a sample says of it, in mW; false: nothing.
-func Power(s telemetry.Sample) (float64, bool) {
+// power is what a sample says of it, in mW; false: nothing.
+func power(s telemetry.Sample) (float64, bool) {
 	mw, ok := s.Get(telemetry.PowerInstant)
 	if !ok {
 		mw, ok = s.Get(telemetry.PowerAverage)
@@ -219,7 +219,7 @@ func Power(s telemetry.Sample) (float64, bool) {
 // Readings are the measures of a sample that a person looks for.
 func Readings(s telemetry.Sample) []string {
 	var out []string
-	if mw, ok := Power(s); ok {
+	if mw, ok := power(s); ok {
 		out = append(out, fmt.Sprintf("%.0f W", mw/1000))
 	}
 	for _, m := range []struct {
@@ -237,8 +237,8 @@ func Readings(s telemetry.Sample) []string {
 	return out
 }
 
-// GraphNumber is a number for a person.
-func GraphNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+// graphNumber is a number for a person.
+func graphNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // Mean is that of n numbers, with four significant digits.
 func Mean(sum float64, n int) string {
@@ -246,5 +246,5 @@ func Mean(sum float64, n int) string {
 	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
 		v = short
 	}
-	return GraphNumber(v)
+	return graphNumber(v)
 }

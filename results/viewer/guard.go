@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Policy is the content security policy of every page: scripts and styles of our own
+// policy is the content security policy of every page: scripts and styles of our own
 // files alone, none inside a page, nothing of anybody else's.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
 	tokenParam  = "token"
@@ -50,7 +50,7 @@ func Guard(o Options, h http.Handler) http.Handler {
 	inner = http.MaxBytesHandler(cross.Handler(inner), maxBody)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
-		head.Set("Content-Security-Policy", Policy)
+		head.Set("Content-Security-Policy", policy)
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("X-Frame-Options", "DENY")
 		head.Set("Referrer-Policy", "no-referrer")

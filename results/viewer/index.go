@@ -20,11 +20,11 @@ import (
 	"assay/results"
 )
 
-// Kind is what a cell holds.
-type Kind byte
+// kind is what a cell holds.
+type kind byte
 
 const (
-	Absent  Kind = iota // the trial is of those that have none
+	absent  kind = iota // the trial is of those that have none
 	Number              //
 	Text                //
 	Lacking             // Text says why there is none
@@ -32,7 +32,7 @@ const (
 
 // Cell is one value of one trial.
 type Cell struct {
-	Kind   Kind    `json:"kind"`
+	Kind   kind    `json:"kind"`
 	Number float64 `json:"number,omitempty"`
 	Text   string  `json:"text,omitempty"`
 }
@@ -121,8 +121,8 @@ func (c *column) cell(code int) Cell {
 
 // compare orders cells that are no numbers: texts before reasons, no cell last.
 func compare(a, b Cell) int {
-	if a.Kind == Absent || b.Kind == Absent {
-		return cmp.Compare(btoi(a.Kind == Absent), btoi(b.Kind == Absent))
+	if a.Kind == absent || b.Kind == absent {
+		return cmp.Compare(btoi(a.Kind == absent), btoi(b.Kind == absent))
 	}
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Text, b.Text))
 }

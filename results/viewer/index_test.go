@@ -70,14 +70,14 @@ func drawTrials(t *rapid.T) []trial {
 			continue
 		}
 		seen[k] = true
-		score := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Number, Number, Number, Lacking}).Draw(t, "kind")}
+		score := Cell{Kind: rapid.SampledFrom([]kind{absent, Number, Number, Number, Lacking}).Draw(t, "kind")}
 		switch score.Kind {
 		case Number:
 			score.Number = float64(rapid.IntRange(-3, 3).Draw(t, "number")) / 2
 		case Lacking:
 			score.Text = rapid.SampledFrom([]string{"why", "because"}).Draw(t, "why")
 		}
-		label := Cell{Kind: rapid.SampledFrom([]Kind{Absent, Text}).Draw(t, "label kind")}
+		label := Cell{Kind: rapid.SampledFrom([]kind{absent, Text}).Draw(t, "label kind")}
 		if label.Kind == Text {
 			label.Text = rapid.SampledFrom([]string{"MFC", "fc", "1"}).Draw(t, "label")
 		}
@@ -97,12 +97,12 @@ func plainly(w Filter, c Cell) bool {
 	switch w.Op {
 	case Is:
 		return value && slices.Contains(w.Values, shown)
-	case Not:
+	case not:
 		return value && !slices.Contains(w.Values, shown)
-	case Least, Most:
+	case least, most:
 		v, _ := strconv.ParseFloat(w.Values[0], 64)
-		return c.Kind == Number && (w.Op == Least && c.Number >= v || w.Op == Most && c.Number <= v)
-	case Holds:
+		return c.Kind == Number && (w.Op == least && c.Number >= v || w.Op == most && c.Number <= v)
+	case holds:
 		return c.Kind == Text && strings.Contains(strings.ToLower(c.Text), strings.ToLower(w.Values[0]))
 	case Missing:
 		return !value
@@ -113,7 +113,7 @@ func plainly(w Filter, c Cell) bool {
 // order is how trials stand by a column: values, then those without one.
 func order(a, b Cell, down bool) int {
 	rank := func(c Cell) int { // numbers, texts, reasons, nothing
-		return map[Kind]int{Number: 0, Text: 1, Lacking: 2, Absent: 3}[c.Kind]
+		return map[kind]int{Number: 0, Text: 1, Lacking: 2, absent: 3}[c.Kind]
 	}
 	d := cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text))
 	if down && rank(a) < 2 && rank(b) < 2 {
@@ -130,13 +130,13 @@ func TestSelectIsWhatItSays(t *testing.T) {
 		trials := drawTrials(t)
 		table := built(t, path, trials)
 		defer table.Close()
-		q := Query{Down: rapid.Bool().Draw(t, "down"), Sort: rapid.SampledFrom([]string{"", "score", "score", "score", "label", KeyItem, KeyRepeat}).Draw(t, "sort"),
+		q := query{Down: rapid.Bool().Draw(t, "down"), Sort: rapid.SampledFrom([]string{"", "score", "score", "score", "label", KeyItem, KeyRepeat}).Draw(t, "sort"),
 			Words: rapid.SampledFrom([]string{"", "", "", "", "", "heart", "HEART lung", "gröSSe", "größe", "hea", "nodule zebra"}).Draw(t, "words")}
 		names := []string{KeyModel, KeyItem, KeyArm, KeyCondition, KeyRepeat, "score", "label"}
 		for range rapid.SampledFrom([]int{0, 1, 1, 2}).Draw(t, "filters") {
-			w := Filter{Column: rapid.SampledFrom(append(names, "score", "score", "score", "score")).Draw(t, "column"), Op: rapid.SampledFrom(append(Ops(), Least, Most)).Draw(t, "op")}
+			w := Filter{Column: rapid.SampledFrom(append(names, "score", "score", "score", "score")).Draw(t, "column"), Op: rapid.SampledFrom(append(ops(), least, most)).Draw(t, "op")}
 			w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "a", "i1", "MFC", "cot"}).Draw(t, "value")}
-			if w.Op == Least || w.Op == Most {
+			if w.Op == least || w.Op == most {
 				w.Values = []string{rapid.SampledFrom([]string{"0.5", "1", "-1", "7"}).Draw(t, "bound")}
 			}
 			q.Where = append(q.Where, w)
@@ -222,7 +222,7 @@ func TestManyNumbers(t *testing.T) {
 				t.Fatalf("%d trials: the score of trial %d is %+v, want %+v", n, i, got, x.cells[0])
 			}
 		}
-		sel, err := table.Select(Query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
+		sel, err := table.Select(query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestWordsInParts(t *testing.T) {
 	}
 	defer table.Close()
 	for words, want := range map[string]int{"all": 30, "every1": 10, "all every1": 10, "each29": 1, "each7 every1": 1, "each8 every1": 0, "ever": 30, "none": 0, "": 30, " ,": 30} {
-		sel, err := table.Select(Query{Words: words})
+		sel, err := table.Select(query{Words: words})
 		if err != nil || sel.Len() != want {
 			t.Errorf("%q: %d trials (%v), want %d", words, sel.Len(), err, want)
 		}
@@ -280,7 +280,7 @@ func TestWordsInParts(t *testing.T) {
 func TestADamagedIndexIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index")
 	built(t, path, []trial{{results.Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "c"}, []Cell{{Kind: Number, Number: 0.25}, {Kind: Text, Text: "x"}}, "some words"}}).Close()
-	if _, err := Open(path, "other"); !errors.Is(err, ErrOther) {
+	if _, err := Open(path, "other"); !errors.Is(err, errOther) {
 		t.Errorf("of another store: %v", err)
 	}
 	good, err := os.ReadFile(path)
@@ -311,11 +311,11 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 func TestWhatCannotBeAskedIsSaid(t *testing.T) {
 	table := built(t, filepath.Join(t.TempDir(), "index"), nil)
 	defer table.Close()
-	for want, q := range map[string]Query{
+	for want, q := range map[string]query{
 		`there is no column "x" to sort by`:                                             {Sort: "x"},
 		`there is no column "y"`:                                                        {Where: []Filter{{Column: "y", Op: Is}}},
-		`score: expected a number, found "much"`:                                        {Where: []Filter{{Column: "score", Op: Least, Values: []string{"much"}}}},
-		`score: expected one number, found 0 values`:                                    {Where: []Filter{{Column: "score", Op: Most}}},
+		`score: expected a number, found "much"`:                                        {Where: []Filter{{Column: "score", Op: least, Values: []string{"much"}}}},
+		`score: expected one number, found 0 values`:                                    {Where: []Filter{{Column: "score", Op: most}}},
 		`score: expected one of [is not least most holds missing known], found "about"`: {Where: []Filter{{Column: "score", Op: "about"}}},
 	} {
 		if _, err := table.Select(q); err == nil || err.Error() != want {
@@ -334,12 +334,12 @@ func TestAtTheEdges(t *testing.T) {
 	}
 	table := built(t, filepath.Join(t.TempDir(), "index"), trials)
 	defer table.Close()
-	for want, q := range map[string]Query{
+	for want, q := range map[string]query{
 		"[4 2 1 0 3]": {Sort: "score", Down: true},
 		"[1 2 4 0 3]": {Sort: "score"},
-		"[2 4]":       {Where: []Filter{{Column: "score", Op: Least, Values: []string{"0.5"}}}},
-		"[1 2]":       {Where: []Filter{{Column: "score", Op: Most, Values: []string{"0.5"}}}},
-		"[1 4]":       {Where: []Filter{{Column: "score", Op: Not, Values: []string{"0.5"}}}},
+		"[2 4]":       {Where: []Filter{{Column: "score", Op: least, Values: []string{"0.5"}}}},
+		"[1 2]":       {Where: []Filter{{Column: "score", Op: most, Values: []string{"0.5"}}}},
+		"[1 4]":       {Where: []Filter{{Column: "score", Op: not, Values: []string{"0.5"}}}},
 		"[0 3]":       {Where: []Filter{{Column: "score", Op: Missing}}},
 		"[0 4]":       {Words: "heart siz"},
 		"[]":          {Words: "hea size"},
@@ -414,7 +414,7 @@ func TestABeginningFindsAllItsWords(t *testing.T) {
 	}
 	table := built(t, filepath.Join(t.TempDir(), "i"), trials)
 	defer table.Close()
-	s, err := table.Select(Query{Words: "lun"})
+	s, err := table.Select(query{Words: "lun"})
 	if err != nil || s.Len() != 300 {
 		t.Errorf("%d trials have a word that begins so, want 300: %v", s.Len(), err)
 	}
@@ -422,10 +422,10 @@ func TestABeginningFindsAllItsWords(t *testing.T) {
 	for i := range table.words.list {
 		table.words.list[i] = fmt.Sprintf("lung%06d", i)
 	}
-	if _, err := table.Select(Query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
+	if _, err := table.Select(query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
 		t.Error(err)
 	}
-	if _, err := table.Select(Query{Words: "lung0"}); err == nil {
+	if _, err := table.Select(query{Words: "lung0"}); err == nil {
 		t.Error("some are left out")
 	}
 }

@@ -54,10 +54,10 @@ type itemCell struct {
 // mostCells of an item are shown: each is read whole.
 const mostCells = 400
 
-func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
 	study, id := q.Get("study"), q.Get("item")
-	t, s, err := r.selected(View{Study: study, Query: Query{Where: []Filter{{Column: KeyItem, Op: Is, Values: []string{id}}}}})
+	t, s, err := r.selected(view{Study: study, Query: query{Where: []Filter{{Column: KeyItem, Op: Is, Values: []string{id}}}}})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (v *Viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 }
 
 func (r *Run) cell(t *Table, row int, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
-	q := AddressKey(tr.Key)
+	q := addressKey(tr.Key)
 	c := itemCell{There: true, Link: r.Link("trial", q), Thumb: drawn[tr.Inputs]}
 	if c.Thumb == "" {
 		c.Thumb = r.Link("thumb", q)
@@ -164,7 +164,7 @@ func (r *Run) besideItem(t *Table, id string) (prev, next template.URL) {
 const thumbSide = 160
 
 // thumb answers with a small copy of the first picture that a trial was sent.
-func (v *Viewer) thumb(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) thumb(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
 	q.Set("n", "1")
 	req.URL.RawQuery = q.Encode()

@@ -39,9 +39,9 @@ func (s Status) Words() string {
 	return ""
 }
 
-// Keeper makes comparisons that are asked for, one after the other, and keeps the last
+// keeper makes comparisons that are asked for, one after the other, and keeps the last
 // few.
-type Keeper struct {
+type keeper struct {
 	now  func() time.Time
 	wake chan struct{}
 
@@ -56,9 +56,9 @@ type entry struct {
 	took     time.Duration
 }
 
-// NewKeeper is a keeper of nothing yet.
-func NewKeeper(now func() time.Time) *Keeper {
-	return &Keeper{now: now, wake: make(chan struct{}, 1), kept: map[Pair]*entry{}}
+// newKeeper is a keeper of nothing yet.
+func newKeeper(now func() time.Time) *keeper {
+	return &keeper{now: now, wake: make(chan struct{}, 1), kept: map[Pair]*entry{}}
 }
 
 const mostKept = 12
@@ -66,7 +66,7 @@ const mostKept = 12
 // Ask says how far the comparison of two runs is, at these revisions of their trials. One
 // that was never made, or of former revisions, is made next; while runs go on, a
 // comparison is made at most a tenth of the time.
-func (k *Keeper) Ask(p Pair, revisions [2]int64) Status {
+func (k *keeper) Ask(p Pair, revisions [2]int64) Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := k.kept[p]
@@ -91,7 +91,7 @@ func (k *Keeper) Ask(p Pair, revisions [2]int64) Status {
 }
 
 // forget drops what was not asked for in the longest time.
-func (k *Keeper) forget() {
+func (k *keeper) forget() {
 	for i := 0; len(k.kept) > mostKept && i < len(k.order); {
 		if p := k.order[i]; !k.kept[p].Waiting {
 			delete(k.kept, p)
@@ -102,11 +102,11 @@ func (k *Keeper) forget() {
 	}
 }
 
-// Maker makes a comparison; tell is told how many models are done, of how many.
-type Maker func(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error)
+// maker makes a comparison; tell is told how many models are done, of how many.
+type maker func(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error)
 
 // Work makes comparisons until ctx ends.
-func (k *Keeper) Work(ctx context.Context, maker Maker) {
+func (k *keeper) Work(ctx context.Context, maker maker) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -119,7 +119,7 @@ func (k *Keeper) Work(ctx context.Context, maker Maker) {
 }
 
 // Step makes the comparison that was asked for last; false: none is waiting.
-func (k *Keeper) Step(ctx context.Context, maker Maker) bool {
+func (k *keeper) Step(ctx context.Context, maker maker) bool {
 	k.mu.Lock()
 	var p Pair
 	var e *entry

@@ -11,8 +11,8 @@ import (
 	"assay/timing/telemetry"
 )
 
-// Arrival is when an attempt at a trial was begun, by wall time.
-type Arrival struct {
+// arrival is when an attempt at a trial was begun, by wall time.
+type arrival struct {
 	Started time.Time
 	Failed  bool
 	// Of the trials, how many were begun up to this one.
@@ -20,10 +20,10 @@ type Arrival struct {
 }
 
 // Recent are the last attempts at trials, newest first; Trials is not set.
-func Recent(ctx context.Context, st *store.Store, most int) ([]Arrival, error) {
-	var out []Arrival
+func Recent(ctx context.Context, st *store.Store, most int) ([]arrival, error) {
+	var out []arrival
 	for a, err := range store.Query(ctx, st.File(), "reading the latest trials", "SELECT coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial IS NOT NULL ORDER BY trial DESC, n DESC LIMIT ?",
-		[]any{most}, func(row func(...any) error) (a Arrival, err error) {
+		[]any{most}, func(row func(...any) error) (a arrival, err error) {
 			var at int64
 			err = row(&at, &a.Failed)
 			a.Started = time.Unix(0, at).UTC()
@@ -42,7 +42,7 @@ func Recent(ctx context.Context, st *store.Store, most int) ([]Arrival, error) {
 // Ordered says whether arrivals, newest first or oldest first, come in the order in which they
 // were begun, as far as requests beside each other let them. Those of a store that was merged
 // come by Key.
-func Ordered(all []Arrival) bool {
+func Ordered(all []arrival) bool {
 	if len(all) < 3 {
 		return true
 	}
@@ -69,16 +69,16 @@ func Ordered(all []Arrival) bool {
 // Course is when trials were begun, at some points of the whole run, in the order in
 // which they were first stored; none of a store in which that is another order than that of
 // time.
-func Course(ctx context.Context, st *store.Store, points int) ([]Arrival, error) {
+func Course(ctx context.Context, st *store.Store, points int) ([]arrival, error) {
 	var top int
 	if _, err := st.File().One(ctx, "reading the latest trials", "SELECT coalesce(max(trial), 0) FROM attempt WHERE trial IS NOT NULL", nil, &top); err != nil || top == 0 {
 		return nil, err
 	}
-	var out []Arrival
+	var out []arrival
 	for i := range points {
 		want := 1 + (top-1)*i/max(1, points-1)
 		var at int64
-		var a Arrival
+		var a arrival
 		ok, err := st.File().One(ctx, "reading the trials' times", "SELECT trial, coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial >= ? ORDER BY trial, n LIMIT 1", []any{want}, &a.Trials, &at, &a.Failed)
 		if err != nil {
 			return nil, err
@@ -99,9 +99,9 @@ func Course(ctx context.Context, st *store.Store, points int) ([]Arrival, error)
 	return out, nil
 }
 
-// GraphSamples are those of a session's nth device from one time to another, on the
+// graphSamples are those of a session's nth device from one time to another, on the
 // session's clock, and at most that many of them, evenly.
-func GraphSamples(ctx context.Context, st *store.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
+func graphSamples(ctx context.Context, st *store.Store, session int64, device int, from, to time.Duration, most int) ([]telemetry.Sample, error) {
 	var out []telemetry.Sample
 	for c, err := range store.Query(ctx, st.File(), "reading samples", `SELECT from_ns, to_ns, samples, bytes FROM sample_bundle WHERE session = ?1 AND device = ?2
 		AND from_ns >= coalesce((SELECT max(from_ns) FROM sample_bundle WHERE session = ?1 AND device = ?2 AND from_ns <= ?3), 0) AND from_ns <= ?4 ORDER BY from_ns`,
@@ -131,8 +131,8 @@ func GraphSamples(ctx context.Context, st *store.Store, session int64, device in
 	return out, nil
 }
 
-// End is the last time at which a session's nth device was looked at; false: it was not.
-func End(ctx context.Context, st *store.Store, session int64, device int) (time.Duration, bool, error) {
+// end is the last time at which a session's nth device was looked at; false: it was not.
+func end(ctx context.Context, st *store.Store, session int64, device int) (time.Duration, bool, error) {
 	var to *int64
 	_, err := st.File().One(ctx, "reading samples", "SELECT to_ns FROM sample_bundle WHERE session = ? AND device = ? ORDER BY from_ns DESC LIMIT 1", []any{session, device}, &to)
 	if err != nil || to == nil {
@@ -141,8 +141,8 @@ func End(ctx context.Context, st *store.Store, session int64, device int) (time.
 	return time.Duration(*to), true, nil
 }
 
-// Hardware is what a model ran on in a session; nothing is known of session 0.
-func Hardware(ctx context.Context, st *store.Store, session int64, model string) (results.Hardware, error) {
+// hardware is what a model ran on in a session; nothing is known of session 0.
+func hardware(ctx context.Context, st *store.Store, session int64, model string) (results.Hardware, error) {
 	if session == 0 {
 		return results.Hardware{}, nil
 	}

@@ -24,7 +24,7 @@ type extents struct {
 }
 
 // counted is how far each model's trials of each study got, as of a little while ago.
-func (v *Viewer) counted(ctx context.Context, r *Run, man results.Manifest) ([]results.Extent, error) {
+func (v *viewer) counted(ctx context.Context, r *Run, man results.Manifest) ([]results.Extent, error) {
 	revision, err := r.Store.Revision(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ type listedRun struct {
 	Synthetic                bool
 }
 
-func (v *Viewer) list(w http.ResponseWriter, req *http.Request) {
+func (v *viewer) list(w http.ResponseWriter, req *http.Request) {
 	page := listPage{head: head{Title: "Runs", Live: true}}
 	for _, r := range v.runs {
 		l := listedRun{Run: r, Name: r.Name}
@@ -99,7 +99,7 @@ type runPage struct {
 	Trouble    string
 	Extents    []extentRow
 	Rate       string // of answers
-	Course     *Curve
+	Course     *curve
 	Studies    []studyFinds
 	Failures   []failureRow
 	Devices    []device
@@ -136,10 +136,10 @@ type failureRow struct {
 // device is what a device of the latest session did of late.
 type device struct {
 	Name, Kind, Now string
-	Power           *Curve
+	Power           *curve
 }
 
-func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx := req.Context()
 	h, err := r.head(ctx, r.Name, "")
 	if err != nil {
@@ -198,7 +198,7 @@ func (v *Viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 }
 
 // throughput says how fast answers come, and when the rest will be there.
-func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int) error {
+func (v *viewer) throughput(ctx context.Context, r *Run, page *runPage, left int) error {
 	const most, window = 2000, 2 * time.Minute
 	recent, err := Recent(ctx, r.Store, most)
 	if err != nil || len(recent) == 0 {
@@ -235,7 +235,7 @@ func (v *Viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	for _, a := range course {
 		xs, ys = append(xs, a.Started.Sub(course[0].Started).Seconds()), append(ys, float64(a.Trials))
 	}
-	if page.Course = Line(xs, ys, 0); page.Course != nil {
+	if page.Course = line(xs, ys, 0); page.Course != nil {
 		last := course[len(course)-1]
 		page.Course.First, page.Course.Until = course[0].Started.Format("15:04:05"), last.Started.Format("15:04:05")
 		page.Course.Alt = fmt.Sprintf("Trials begun over time: %d from %s to %s UTC", last.Trials, course[0].Started.Format("2006-01-02 15:04:05"), last.Started.Format("2006-01-02 15:04:05"))
@@ -261,11 +261,11 @@ func (r *Run) finds(t *Table) studyFinds {
 		if !there {
 			continue
 		}
-		if s, err := t.Select(Query{Where: f.Where}); err == nil {
+		if s, err := t.Select(query{Where: f.Where}); err == nil {
 			out.Finds = append(out.Finds, foundTrials{f.Title, s.Len(), r.Link("trials", q)})
 		}
 	}
-	if all, err := t.Select(Query{}); err == nil {
+	if all, err := t.Select(query{}); err == nil {
 		for _, c := range all.Counts("failure", 100) {
 			if c.Cell.Kind == Text && c.N > 0 {
 				out.Failures = append(out.Failures, failureRow{t.Study, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {t.Study}, "is.failure": {c.Cell.Text}})})
@@ -286,14 +286,14 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 	ses := sessions[len(sessions)-1]
 	var out []device
 	for n, d := range ses.Devices {
-		end, ok, err := End(ctx, r.Store, ses.ID, n)
+		end, ok, err := end(ctx, r.Store, ses.ID, n)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		samples, err := GraphSamples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
+		samples, err := graphSamples(ctx, r.Store, ses.ID, n, end-lately, end, 500)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +304,7 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 		var now []string
 		var xs, ys []float64
 		for i, s := range samples {
-			if mw, ok := Power(s); ok {
+			if mw, ok := power(s); ok {
 				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 			}
 			if i == len(samples)-1 {
@@ -312,7 +312,7 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 			}
 		}
 		o.Now = strings.Join(now, ", ")
-		if o.Power = Line(xs, ys, 0); o.Power != nil {
+		if o.Power = line(xs, ys, 0); o.Power != nil {
 			o.Power.First, o.Power.Until = ses.Origin.Add(samples[0].At).Format("15:04:05"), ses.Origin.Add(end).Format("15:04:05")
 			o.Power.Alt = fmt.Sprintf("Power of %s from %s to %s UTC, at most %s W", o.Name, o.Power.First, o.Power.Until, o.Power.High)
 		}

@@ -13,21 +13,21 @@ const pairPageRows = 100
 // Page is the rows of a comparison that a view shows.
 type Page struct {
 	PairView
-	Facets     []PairFacet
-	Rows       []LinkedRow
+	Facets     []pairFacet
+	Rows       []linkedRow
 	N, From    int          // rows of all pages, and before this one
 	Within     template.URL // with rows within noise, or without them
 	Prev, Next template.URL
 }
 
-// LinkedRow is a row with the page of its items that changed; "": none did.
-type LinkedRow struct {
+// linkedRow is a row with the page of its items that changed; "": none did.
+type linkedRow struct {
 	Row
 	Items template.URL
 }
 
-// Link is the address of a page of comparisons.
-func Link(page string, queries ...url.Values) template.URL {
+// link is the address of a page of comparisons.
+func link(page string, queries ...url.Values) template.URL {
 	all := url.Values{}
 	for _, q := range queries {
 		maps.Copy(all, q)
@@ -44,21 +44,21 @@ func (v PairView) PageOf(c *Comparison) Page {
 	var to int
 	p.From, to = ends(v.Page, len(rows))
 	for _, r := range rows[p.From:to] {
-		l := LinkedRow{Row: r}
+		l := linkedRow{Row: r}
 		if r.Up+r.Down > 0 {
-			l.Items = Link("/items", pair(v.A, v.Show), r.Place.Values())
+			l.Items = link("/items", pair(v.A, v.Show), r.Place.Values())
 		}
 		p.Rows = append(p.Rows, l)
 	}
 	if v.Page > 1 {
-		p.Prev = Link("", v.At(v.Page-1).Values())
+		p.Prev = link("", v.At(v.Page-1).Values())
 	}
 	if to < len(rows) {
-		p.Next = Link("", v.At(v.Page+1).Values())
+		p.Next = link("", v.At(v.Page+1).Values())
 	}
 	other := v.At(1)
 	other.All = !v.All
-	p.Within = Link("", other.Values())
+	p.Within = link("", other.Values())
 	return p
 }
 
@@ -73,27 +73,27 @@ type Changed struct {
 	Place
 	A, B       string
 	Up         template.URL
-	Items      []LinkedItem
+	Items      []linkedItem
 	N, From    int
 	Prev, Next template.URL
 }
 
-// LinkedItem is an item with the page of its trials in both runs.
-type LinkedItem struct {
+// linkedItem is an item with the page of its trials in both runs.
+type linkedItem struct {
 	Item
 	Link template.URL
 }
 
-// ChangedOf is a page of items, from 1.
-func ChangedOf(a, b string, at Place, items []Item, page int) Changed {
-	c := Changed{Place: at, A: a, B: b, Up: Link("", pair(a, b)), N: len(items)}
+// changedOf is a page of items, from 1.
+func changedOf(a, b string, at Place, items []Item, page int) Changed {
+	c := Changed{Place: at, A: a, B: b, Up: link("", pair(a, b)), N: len(items)}
 	var to int
 	c.From, to = ends(page, len(items))
 	for n := c.From; n < to; n++ {
-		c.Items = append(c.Items, LinkedItem{items[n], trialLink(a, b, at, n)})
+		c.Items = append(c.Items, linkedItem{items[n], trialLink(a, b, at, n)})
 	}
 	link := func(page int) template.URL {
-		return Link("/items", pair(a, b), at.Values(), url.Values{"page": {strconv.Itoa(page)}})
+		return link("/items", pair(a, b), at.Values(), url.Values{"page": {strconv.Itoa(page)}})
 	}
 	if page > 1 {
 		c.Prev = link(page - 1)
@@ -105,7 +105,7 @@ func ChangedOf(a, b string, at Place, items []Item, page int) Changed {
 }
 
 func trialLink(a, b string, at Place, n int) template.URL {
-	return Link("/trial", pair(a, b), at.Values(), url.Values{"n": {strconv.Itoa(n)}})
+	return link("/trial", pair(a, b), at.Values(), url.Values{"n": {strconv.Itoa(n)}})
 }
 
 // Beside is an item that changed, among the others.
@@ -116,9 +116,9 @@ type Beside struct {
 	Up, Prev, Next template.URL
 }
 
-// BesideOf is the nth item, from 0.
-func BesideOf(a, b string, at Place, items []Item, n int) Beside {
-	out := Beside{Place: at, Item: items[n], N: n + 1, Of: len(items), Up: Link("/items", pair(a, b), at.Values())}
+// besideOf is the nth item, from 0.
+func besideOf(a, b string, at Place, items []Item, n int) Beside {
+	out := Beside{Place: at, Item: items[n], N: n + 1, Of: len(items), Up: link("/items", pair(a, b), at.Values())}
 	if n > 0 {
 		out.Prev = trialLink(a, b, at, n-1)
 	}

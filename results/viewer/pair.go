@@ -53,8 +53,8 @@ func (p Place) Values() url.Values {
 	return q
 }
 
-// PlaceOf is the place in an address.
-func PlaceOf(q url.Values) Place {
+// placeOf is the place in an address.
+func placeOf(q url.Values) Place {
 	return Place{q.Get("study"), q.Get("model"), q.Get("arm"), q.Get("condition"), q.Get("score"), q.Get("judge")}
 }
 
@@ -73,9 +73,9 @@ type PairView struct {
 	Page  int    // from 1
 }
 
-// ParsePair reads an address.
-func ParsePair(q url.Values) (PairView, error) {
-	v := PairView{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: PlaceOf(q), Page: 1}
+// parsePair reads an address.
+func parsePair(q url.Values) (PairView, error) {
+	v := PairView{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: placeOf(q), Page: 1}
 	for _, b := range q["b"] {
 		if b != "" && b != v.A && !slices.Contains(v.B, b) {
 			v.B = append(v.B, b)
@@ -173,21 +173,21 @@ func fits(p, only Place, but string) bool {
 	return true
 }
 
-// PairFacet is a list to choose rows by.
-type PairFacet struct {
+// pairFacet is a list to choose rows by.
+type pairFacet struct {
 	Name    string
-	Options []PairOption
+	Options []pairOption
 }
 
-// PairOption is a value with how many rows it leaves.
-type PairOption struct {
+// pairOption is a value with how many rows it leaves.
+type pairOption struct {
 	Value  string
 	N      int
 	Chosen bool
 }
 
 // Facets are the lists with more than one value.
-func (v PairView) Facets(rows []Row) (out []PairFacet) {
+func (v PairView) Facets(rows []Row) (out []pairFacet) {
 	for i, f := range fields(&Place{}) {
 		n := map[string]int{}
 		for _, r := range rows {
@@ -198,11 +198,11 @@ func (v PairView) Facets(rows []Row) (out []PairFacet) {
 		if len(n) < 2 {
 			continue
 		}
-		facet := PairFacet{Name: f.name}
+		facet := pairFacet{Name: f.name}
 		for value, n := range n {
-			facet.Options = append(facet.Options, PairOption{value, n, value == *fields(&v.Only)[i].of})
+			facet.Options = append(facet.Options, pairOption{value, n, value == *fields(&v.Only)[i].of})
 		}
-		slices.SortFunc(facet.Options, func(a, b PairOption) int { return cmp.Compare(a.Value, b.Value) })
+		slices.SortFunc(facet.Options, func(a, b pairOption) int { return cmp.Compare(a.Value, b.Value) })
 		out = append(out, facet)
 	}
 	return out

@@ -24,18 +24,18 @@ func TestAViewIsItsAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ParsePair(q); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := parsePair(q); err != nil || !reflect.DeepEqual(got, v) {
 			t.Fatalf("%+v becomes %+v (%v)", v, got, err)
 		}
 	})
 	for _, bad := range []string{"page=0", "page=x", "order=q"} {
 		q, _ := url.ParseQuery(bad)
-		if _, err := ParsePair(q); err == nil {
+		if _, err := parsePair(q); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
 	// A run is not put beside itself, nor another one twice.
-	if v, err := ParsePair(url.Values{"a": {"x"}, "b": {"x", "y", "", "y"}}); err != nil || fmt.Sprintf("%v %s", v.B, v.Show) != "[y] y" {
+	if v, err := parsePair(url.Values{"a": {"x"}, "b": {"x", "y", "", "y"}}); err != nil || fmt.Sprintf("%v %s", v.B, v.Show) != "[y] y" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestPagesOfRowsAndItems(t *testing.T) {
 	}
 	for page, n := range map[int]int{1: 100, 2: 100, 3: 50, 4: 0} {
 		p := PairView{A: "a", B: []string{"b"}, Show: "b", All: true, Page: page}.PageOf(c)
-		d := ChangedOf("a", "b", Place{}, items, page)
+		d := changedOf("a", "b", Place{}, items, page)
 		if len(p.Rows) != n || len(d.Items) != n || (p.Prev == "") != (page == 1) || (p.Next == "") != (page > 2) || (d.Prev == "") != (page == 1) || (d.Next == "") != (page > 2) {
 			t.Errorf("page %d: %d rows, %d items, %q, %q", page, len(p.Rows), len(d.Items), p.Prev, p.Next)
 		}
@@ -98,7 +98,7 @@ func TestPagesOfRowsAndItems(t *testing.T) {
 		}
 	}
 	for n, want := range map[int][2]bool{0: {false, true}, 7: {true, true}, 249: {true, false}} {
-		if b := BesideOf("a", "b", Place{}, items, n); b.N != n+1 || b.Item.Item != fmt.Sprint(n) || (b.Prev != "") != want[0] || (b.Next != "") != want[1] {
+		if b := besideOf("a", "b", Place{}, items, n); b.N != n+1 || b.Item.Item != fmt.Sprint(n) || (b.Prev != "") != want[0] || (b.Next != "") != want[1] {
 			t.Errorf("item %d: %+v", n, b)
 		}
 	}
@@ -108,7 +108,7 @@ func TestPagesOfRowsAndItems(t *testing.T) {
 // tenth of the time, and the one asked for last first.
 func TestComparisonsAreKept(t *testing.T) {
 	now := time.Unix(0, 0)
-	k := NewKeeper(func() time.Time { return now })
+	k := newKeeper(func() time.Time { return now })
 	var made []string
 	maker := func(_ context.Context, p Pair, tell func(int, int)) (*Comparison, error) {
 		tell(1, 3)

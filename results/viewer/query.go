@@ -13,16 +13,16 @@ type Op string
 
 const (
 	Is      Op = "is"      // one of the values, texts or numbers
-	Not     Op = "not"     // none of them
-	Least   Op = "least"   // a number, at least the value
-	Most    Op = "most"    // a number, at most the value
-	Holds   Op = "holds"   // a text with one of the values in it, whatever its case
+	not     Op = "not"     // none of them
+	least   Op = "least"   // a number, at least the value
+	most    Op = "most"    // a number, at most the value
+	holds   Op = "holds"   // a text with one of the values in it, whatever its case
 	Missing Op = "missing" // no value; the values do not matter
 	Known   Op = "known"   // a value; likewise
 )
 
-// Ops are all of them.
-func Ops() []Op { return []Op{Is, Not, Least, Most, Holds, Missing, Known} }
+// ops are all of them.
+func ops() []Op { return []Op{Is, not, least, most, holds, Missing, Known} }
 
 // Filter is what a trial must be like.
 type Filter struct {
@@ -31,16 +31,16 @@ type Filter struct {
 	Values []string
 }
 
-// Query says which trials, and in which order.
-type Query struct {
+// query says which trials, and in which order.
+type query struct {
 	Where []Filter
 	Words string // each occurs in the answer or the reasoning; the last may be a beginning
 	Sort  string // a column; "": Key order
 	Down  bool   // largest first; trials without a value are last either way
 }
 
-// Selection is the trials of a query.
-type Selection struct {
+// selection is the trials of a query.
+type selection struct {
 	table *Table
 	rows  []uint32 // in Key order
 	sort  int      // a column; -1: none
@@ -48,8 +48,8 @@ type Selection struct {
 }
 
 // Select finds trials. The error says what of the query cannot be read.
-func (t *Table) Select(q Query) (*Selection, error) {
-	s := &Selection{table: t, sort: -1, down: q.Down}
+func (t *Table) Select(q query) (*selection, error) {
+	s := &selection{table: t, sort: -1, down: q.Down}
 	if q.Sort != "" {
 		if s.sort = t.place(q.Sort); s.sort < 0 {
 			return nil, fmt.Errorf("there is no column %q to sort by", q.Sort)
@@ -128,7 +128,7 @@ func (c *column) fits(w Filter) ([]bool, error) {
 			mask[i] = known(i) == (w.Op == Known)
 		}
 		return mask, nil
-	case Is, Not:
+	case Is, not:
 		for _, v := range w.Values {
 			if f, err := strconv.ParseFloat(v, 64); err == nil {
 				if at, ok := slices.BinarySearch(c.numbers, f); ok {
@@ -139,13 +139,13 @@ func (c *column) fits(w Filter) ([]bool, error) {
 				mask[len(c.numbers)+at] = true
 			}
 		}
-		if w.Op == Not {
+		if w.Op == not {
 			for i := range mask {
 				mask[i] = !mask[i] && known(i)
 			}
 		}
 		return mask, nil
-	case Holds:
+	case holds:
 		if len(w.Values) > mostWords {
 			return nil, fmt.Errorf("expected at most %d values, found %d", mostWords, len(w.Values))
 		}
@@ -158,7 +158,7 @@ func (c *column) fits(w Filter) ([]bool, error) {
 			mask[len(c.numbers)+i] = o.Kind == Text && slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(whole, part) })
 		}
 		return mask, nil
-	case Least, Most:
+	case least, most:
 		if len(w.Values) != 1 {
 			return nil, fmt.Errorf("expected one number, found %d values", len(w.Values))
 		}
@@ -167,11 +167,11 @@ func (c *column) fits(w Filter) ([]bool, error) {
 			return nil, fmt.Errorf("expected a number, found %q", w.Values[0])
 		}
 		for i, x := range c.numbers {
-			mask[i] = w.Op == Least && x >= v || w.Op == Most && x <= v
+			mask[i] = w.Op == least && x >= v || w.Op == most && x <= v
 		}
 		return mask, nil
 	}
-	return nil, fmt.Errorf("expected one of %v, found %q", Ops(), w.Op)
+	return nil, fmt.Errorf("expected one of %v, found %q", ops(), w.Op)
 }
 
 // mostWords are words that are looked for: each takes a look at all trials.
@@ -222,10 +222,10 @@ func (t *Table) find(said string) ([]bool, error) {
 }
 
 // Len is how many trials there are.
-func (s *Selection) Len() int { return len(s.rows) }
+func (s *selection) Len() int { return len(s.rows) }
 
 // Page is the rows of the selection from its nth on, in its order.
-func (s *Selection) Page(n, count int) []int {
+func (s *selection) Page(n, count int) []int {
 	n = min(max(n, 0), len(s.rows))
 	count = min(max(count, 0), len(s.rows)-n)
 	out := make([]int, 0, count)
@@ -253,7 +253,7 @@ func (s *Selection) Page(n, count int) []int {
 
 // key is what rows are ordered by: the cell, then Key order. Cells without a value come
 // last either way.
-func (s *Selection) key() func(row uint32) uint64 {
+func (s *selection) key() func(row uint32) uint64 {
 	c := &s.table.of[s.sort]
 	values := c.size()
 	for values > len(c.numbers) && c.others[values-1-len(c.numbers)].Kind != Text {
@@ -299,7 +299,7 @@ func nth(keys []uint64, n int) {
 }
 
 // Place is where a row stands in the selection's order; false: it is not in it.
-func (s *Selection) Place(row int) (int, bool) {
+func (s *selection) Place(row int) (int, bool) {
 	if _, ok := slices.BinarySearch(s.rows, uint32(row)); !ok {
 		return 0, false
 	}
@@ -317,15 +317,15 @@ func (s *Selection) Place(row int) (int, bool) {
 	return before, true
 }
 
-// Count is how often a cell occurs.
-type Count struct {
+// count is how often a cell occurs.
+type count struct {
 	Cell Cell
 	N    int
 }
 
 // Counts are the cells of a column among the selection's trials, in order; nil: there is
 // no such column, or it has more than most different cells.
-func (s *Selection) Counts(name string, most int) []Count {
+func (s *selection) Counts(name string, most int) []count {
 	at := s.table.place(name)
 	if at < 0 || s.table.of[at].size() > most {
 		return nil
@@ -335,15 +335,15 @@ func (s *Selection) Counts(name string, most int) []Count {
 	for _, r := range s.rows {
 		n[c.code(int(r))]++
 	}
-	var out []Count
+	var out []count
 	for code, n := range n {
-		out = append(out, Count{c.cell(code), n})
+		out = append(out, count{c.cell(code), n})
 	}
 	return out
 }
 
 // Sum is the sum of a column's numbers among the selection's trials, and how many there are.
-func (s *Selection) Sum(name string) (sum float64, n int) {
+func (s *selection) Sum(name string) (sum float64, n int) {
 	at := s.table.place(name)
 	if at < 0 {
 		return 0, 0

@@ -24,19 +24,19 @@ type savePage struct {
 
 // save answers with a file that needs nothing else: one trial, or those of a view. It
 // has no script, and asks nobody for anything.
-func (v *Viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
 	var keys []results.Key
 	page := savePage{}
 	name := "trial"
 	if q.Has("item") {
-		k, err := KeyOf(q)
+		k, err := keyOf(q)
 		if err != nil {
 			return wrong(err)
 		}
 		keys, page.Of = []results.Key{k}, 1
 	} else {
-		asked, err := ParseView(q)
+		asked, err := parseView(q)
 		if err != nil {
 			return wrong(err)
 		}
@@ -75,7 +75,7 @@ func (v *Viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 
 // savedStyle is the look of the pages, as one text.
 func savedStyle() ([]byte, error) {
-	shared, err := Style()
+	shared, err := style()
 	if err != nil {
 		return nil, err
 	}

@@ -95,13 +95,13 @@ func TestOnlyOurNamesAndOurPages(t *testing.T) {
 		t.Errorf("%d requests came through, want 3", n)
 	}
 	head := ask(h, "GET", "http://localhost/", nil).Header()
-	for name, want := range map[string]string{"Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY"} {
+	for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY"} {
 		if got := head.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if strings.Contains(Policy, "unsafe") || strings.Contains(Policy, "*") {
-		t.Errorf("the policy lets too much run: %s", Policy)
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+		t.Errorf("the policy lets too much run: %s", policy)
 	}
 }
 

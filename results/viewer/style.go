@@ -1,4 +1,4 @@
 package viewer
 
-// Style is page.css, for files that stand alone.
-func Style() ([]byte, error) { return files.ReadFile("assets/page.css") }
+// style is page.css, for files that stand alone.
+func style() ([]byte, error) { return files.ReadFile("assets/page.css") }

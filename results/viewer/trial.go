@@ -60,7 +60,7 @@ type trialView struct {
 	Reasoning []report.Span
 	Text      []report.Span
 	Verdicts  []verdictView
-	Timeline  []*Timeline
+	Timeline  []*timeline
 	Ran       results.Hardware
 	Scores    []scoreView
 	Attempts  []attemptView
@@ -100,9 +100,9 @@ type attemptView struct {
 	Message          string
 }
 
-func (v *Viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := KeyOf(q)
+	k, err := keyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -128,7 +128,7 @@ func (v *Viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
 }
 
 // whole gathers what is shown of a trial; saved: for a file of its own.
-func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (trialView, error) {
+func (v *viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (trialView, error) {
 	t, ok, err := r.Store.Trial(ctx, k)
 	if err != nil {
 		return trialView{}, err
@@ -136,7 +136,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	if !ok {
 		return trialView{}, missing("no trial %s is stored", k.Name())
 	}
-	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", AddressKey(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
+	out := trialView{Key: k, Name: text.Visible(k.Name()), Saved: saved, Save: r.Link("save", addressKey(k)), Item: r.Link("item", url.Values{"study": {k.Study}, "item": {k.Item}})}
 	said, err := r.Store.JudgmentsOf(ctx, k)
 	if err != nil {
 		return out, err
@@ -165,7 +165,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 			return out, err
 		} else if ok {
 			twin, before = &b, r.sent(ctx, b)
-			out.Twin = r.Link("trial", AddressKey(bk))
+			out.Twin = r.Link("trial", addressKey(bk))
 		}
 	}
 	out.Question, out.Gold, out.Options, out.Target = sent.Question, sent.Gold, sent.Options, sent.Target
@@ -206,7 +206,7 @@ func (v *Viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 		}
 		out.Attempts = append(out.Attempts, av)
 	}
-	if out.Ran, err = Hardware(ctx, r.Store, last.Session, k.Model); err != nil {
+	if out.Ran, err = hardware(ctx, r.Store, last.Session, k.Model); err != nil {
 		return out, err
 	}
 	out.Timeline, err = Timelines(ctx, r.Store, last)
@@ -245,7 +245,7 @@ func (r *Run) scores(k results.Key, out *trialView) {
 		s := scoreView{Name: title(c), Help: c.Help}
 		switch v := t.Cell(row, c.Name); v.Kind {
 		case Number:
-			s.Value = GraphNumber(v.Number)
+			s.Value = graphNumber(v.Number)
 			if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 				out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 			}
@@ -253,7 +253,7 @@ func (r *Run) scores(k results.Key, out *trialView) {
 			s.Value = text.Visible(v.Text)
 		case Lacking:
 			s.Why = text.Visible(v.Text)
-		case Absent:
+		case absent:
 			continue
 		}
 		out.Scores = append(out.Scores, s)
@@ -277,7 +277,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 	}
 	var list []shown
 	for i, p := range sent.Pictures {
-		q := AddressKey(out.Key)
+		q := addressKey(out.Key)
 		q.Set("n", strconv.Itoa(i+1))
 		s := shown{Name: fmt.Sprintf("picture %d", i+1), URL: string(r.Link("raw", q))}
 		pv := pictureView{URL: r.Link("picture", q), Alt: fmt.Sprintf("Picture %d of %s as it was sent", i+1, out.Name), Width: p.Width, Height: p.Height}
@@ -286,7 +286,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 		}
 		out.Images = append(out.Images, pv)
 		if before != nil && i < len(before.Pictures) && !bytes.Equal(before.Pictures[i].Bytes, p.Bytes) {
-			bq := AddressKey(out.Key)
+			bq := addressKey(out.Key)
 			bq.Set("condition", baseline)
 			bq.Set("n", strconv.Itoa(i+1))
 			s.Beside = string(r.Link("raw", bq))
@@ -311,7 +311,7 @@ func prompts(r *Run, out *trialView, sent, before *Sent, saved bool) {
 	for i, t := range sent.Turns {
 		p := promptView{Turn: i + 1, Nonce: t.Nonce, Curl: t.Curl}
 		if !saved {
-			q := AddressKey(out.Key)
+			q := addressKey(out.Key)
 			q.Set("turn", strconv.Itoa(i+1))
 			p.Body = r.Link("body", q)
 		}
@@ -344,7 +344,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 			}
 		}
 		if !saved {
-			q := AddressKey(out.Key)
+			q := addressKey(out.Key)
 			q.Set("rubric", s.Rubric)
 			q.Set("judge", s.Judge)
 			vv.Reply = r.Link("reply", q)
@@ -359,7 +359,7 @@ func (r *Run) verdicts(out *trialView, said []results.Said, last results.Attempt
 // pictureOf is the picture that an address names, and whether it is there.
 func (r *Run) pictureOf(req *http.Request) (Picture, error) {
 	q := req.URL.Query()
-	k, err := KeyOf(q)
+	k, err := keyOf(q)
 	if err != nil {
 		return Picture{}, wrong(err)
 	}
@@ -385,7 +385,7 @@ func (r *Run) pictureOf(req *http.Request) (Picture, error) {
 }
 
 // raw answers with a picture's samples, for picture.js.
-func (v *Viewer) raw(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) raw(w http.ResponseWriter, req *http.Request, r *Run) error {
 	p, err := r.pictureOf(req)
 	if err != nil {
 		return plain(w, err)
@@ -408,7 +408,7 @@ func plain(w http.ResponseWriter, err error) error {
 }
 
 // picture answers with a picture's bytes as they were sent.
-func (v *Viewer) picture(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) picture(w http.ResponseWriter, req *http.Request, r *Run) error {
 	p, err := r.pictureOf(req)
 	if err != nil {
 		return plain(w, err)
@@ -422,9 +422,9 @@ func (v *Viewer) picture(w http.ResponseWriter, req *http.Request, r *Run) error
 }
 
 // body answers with the body of a request, to be sent again by curl.
-func (v *Viewer) body(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) body(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	k, err := KeyOf(q)
+	k, err := keyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -461,9 +461,9 @@ type replyView struct {
 }
 
 // reply shows what a judge wrote of a trial, word by word.
-func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	ctx, q := req.Context(), req.URL.Query()
-	k, err := KeyOf(q)
+	k, err := keyOf(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -483,7 +483,7 @@ func (v *Viewer) reply(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return err
 	}
-	page := replyPage{head: h, Back: r.Link("trial", AddressKey(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
+	page := replyPage{head: h, Back: r.Link("trial", addressKey(k)), Judgment: j, Verdict: text.VisibleLines(string(j.Verdict))}
 	for n, a := range j.Attempts {
 		rv := replyView{Number: n + 1}
 		if a.Output != nil {

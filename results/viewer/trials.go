@@ -81,7 +81,7 @@ type tableCell struct {
 }
 
 // selected is a study's table and the trials of a view.
-func (r *Run) selected(v View) (*Table, *Selection, error) {
+func (r *Run) selected(v view) (*Table, *selection, error) {
 	t, st := r.table(v.Study)
 	if t == nil {
 		switch {
@@ -99,9 +99,9 @@ func (r *Run) selected(v View) (*Table, *Selection, error) {
 	return t, s, nil
 }
 
-func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error {
+func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error {
 	q := req.URL.Query()
-	asked, err := ParseView(q)
+	asked, err := parseView(q)
 	if err != nil {
 		return wrong(err)
 	}
@@ -127,7 +127,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	if err != nil {
 		return err
 	}
-	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: Ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
+	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
 		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.findsIn(asked.Study).Finds}
 	_, st := r.table("")
 	if now, err := r.Store.Revision(req.Context()); err == nil && now != st.revision {
@@ -145,7 +145,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	page.facets(r, t, s, asked)
 	for i, f := range asked.Query.Where {
-		page.Chips = append(page.Chips, chip{words(f.Column) + " " + SayFilter(f), r.Link("trials", asked.Without(i).Values())})
+		page.Chips = append(page.Chips, chip{words(f.Column) + " " + sayFilter(f), r.Link("trials", asked.Without(i).Values())})
 	}
 	if asked.Query.Words != "" {
 		rest := asked
@@ -164,7 +164,7 @@ func (v *Viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	}
 	first := (asked.Page - 1) * pageRows
 	for i, row := range s.Page(first, pageRows) {
-		kq := AddressKey(t.Key(row))
+		kq := addressKey(t.Key(row))
 		kq.Set("in", asked.At(1).Values().Encode())
 		kq.Set("at", strconv.Itoa(first+i))
 		tr := trialRow{Link: r.Link("trial", kq)}
@@ -194,7 +194,7 @@ func cellOf(r *Run, c headCell, v Cell) tableCell {
 	out := tableCell{Numeric: c.Numeric}
 	switch v.Kind {
 	case Number:
-		out.Text = GraphNumber(v.Number)
+		out.Text = graphNumber(v.Number)
 		if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
 			out.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 		}
@@ -208,7 +208,7 @@ func cellOf(r *Run, c headCell, v Cell) tableCell {
 
 // facets are the lists to choose from, each with how many trials a choice leaves; chosen
 // are the trials of the view.
-func (p *trialsPage) facets(r *Run, t *Table, chosen *Selection, asked View) {
+func (p *trialsPage) facets(r *Run, t *Table, chosen *selection, asked view) {
 	inputs := map[string]bool{"study": true, "q": true, "sort": true, "page": true, "show": true}
 	for _, name := range r.Facets {
 		if !t.Has(name) || t.Distinct(name) > mostFacet || t.Distinct(name) < 2 {
@@ -268,7 +268,7 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 	if err != nil {
 		return "", "", ""
 	}
-	asked, err := ParseView(q)
+	asked, err := parseView(q)
 	if asked.Study == "" {
 		asked.Study = k.Study
 	}
@@ -293,7 +293,7 @@ func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.
 		if at < 0 || len(found) != 1 {
 			return ""
 		}
-		kq := AddressKey(t.Key(found[0]))
+		kq := addressKey(t.Key(found[0]))
 		if in != "" {
 			kq.Set("in", in)
 		}

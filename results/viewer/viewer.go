@@ -43,8 +43,8 @@ type Run struct {
 	Name  string // in links; no two alike
 	Path  string
 	Store *store.Store
-	Sent  Sender
-	Index Indexer
+	Sent  sender
+	Index indexer
 	// Read is what a verdict says, as its rubric reads it.
 	Read func(study string, j results.Judgment) results.Reading
 	// Right is the score that says whether an answer is correct; Shown are the columns
@@ -76,8 +76,8 @@ type state struct {
 	problem  string // why there is none
 }
 
-// Sender knows what was sent for a trial. The error says why it does not.
-type Sender interface {
+// sender knows what was sent for a trial. The error says why it does not.
+type sender interface {
 	Of(ctx context.Context, t results.Trial) (*Sent, error)
 }
 
@@ -106,27 +106,27 @@ type Picture struct {
 	Width, Height int
 }
 
-// Indexer makes the indexes of a store's trials; tell is told how far it is.
-type Indexer interface {
+// indexer makes the indexes of a store's trials; tell is told how far it is.
+type indexer interface {
 	Tables(ctx context.Context, tell func(study string, trials int)) ([]*Table, error)
 }
 
-// Viewer shows runs.
-type Viewer struct {
+// viewer shows runs.
+type viewer struct {
 	// Comparer puts runs beside each other; nil: nobody does.
-	Comparer Comparer
+	Comparer comparer
 
 	runs   []*Run
 	pages  *template.Template
 	now    func() time.Time
-	keeper *Keeper
+	keeper *keeper
 }
 
 // New is a viewer of runs.
-func New(runs []*Run) *Viewer {
-	v := &Viewer{runs: runs, now: time.Now, keeper: NewKeeper(time.Now)}
+func New(runs []*Run) *viewer {
+	v := &viewer{runs: runs, now: time.Now, keeper: newKeeper(time.Now)}
 	v.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": GraphNumber, "title": title, "several": func() bool { return len(runs) > 1 }, "plus": func(a, b int) int { return a + b },
+		"visible": text.Visible, "lines": text.VisibleLines, "words": words, "number": graphNumber, "title": title, "several": func() bool { return len(runs) > 1 }, "plus": func(a, b int) int { return a + b },
 	}).ParseFS(pageFiles, "templates/*.html"))
 	return v
 }
@@ -151,7 +151,7 @@ func title(c results.FileColumn) string {
 
 // Watch brings the indexes of a run up to date, again and again until ctx ends. It
 // takes at most a tenth of the time.
-func (v *Viewer) Watch(ctx context.Context, r *Run) {
+func (v *viewer) Watch(ctx context.Context, r *Run) {
 	const least = 2 * time.Second
 	for {
 		start := v.now()
@@ -166,7 +166,7 @@ func (v *Viewer) Watch(ctx context.Context, r *Run) {
 }
 
 // Refresh makes the indexes of a run where the store has changed since.
-func (v *Viewer) Refresh(ctx context.Context, r *Run) {
+func (v *viewer) Refresh(ctx context.Context, r *Run) {
 	fail := func(err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -230,7 +230,7 @@ func (r *Run) studies() []string {
 }
 
 // Handler shows the pages. It is to stand behind Guard.
-func (v *Viewer) Handler() http.Handler {
+func (v *viewer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", Assets())
 	mux.Handle("GET /static/", Files(staticFiles, "static"))
@@ -276,7 +276,7 @@ func bad(format string, args ...any) error {
 // wrong is what an address has that cannot be read.
 func wrong(err error) error { return problem{http.StatusBadRequest, err} }
 
-func (v *Viewer) fail(w http.ResponseWriter, err error) {
+func (v *viewer) fail(w http.ResponseWriter, err error) {
 	p, ok := err.(problem)
 	if !ok {
 		p = problem{http.StatusInternalServerError, err}
@@ -303,7 +303,7 @@ type head struct {
 }
 
 // page answers with a template, whole or not at all.
-func (v *Viewer) page(w http.ResponseWriter, status int, name string, data any) {
+func (v *viewer) page(w http.ResponseWriter, status int, name string, data any) {
 	var b bytes.Buffer
 	if err := v.pages.ExecuteTemplate(&b, name, data); err != nil {
 		http.Error(w, "The page could not be made: "+err.Error(), http.StatusInternalServerError)

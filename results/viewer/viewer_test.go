@@ -117,7 +117,7 @@ func put(t *testing.T, st *store.Store, k results.Key, answer string) {
 }
 
 // stand is a viewer of a small store, and its address.
-func stand(t *testing.T) (*Viewer, *Run, *shelf, string) {
+func stand(t *testing.T) (*viewer, *Run, *shelf, string) {
 	t.Helper()
 	dir := t.TempDir()
 	st, err := store.Open(t.Context(), filepath.Join(dir, "x.sqlite"))
@@ -179,7 +179,7 @@ func get(t *testing.T, address string, want int) string {
 }
 
 func trialURL(base string, k results.Key) string {
-	return base + "/run/x/trial?" + AddressKey(k).Encode()
+	return base + "/run/x/trial?" + addressKey(k).Encode()
 }
 
 var hrefs = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
@@ -413,7 +413,7 @@ func TestATrialIsShownWhole(t *testing.T) {
 			t.Errorf("%s: the page lacks %s", what, want)
 		}
 	}
-	q := AddressKey(k)
+	q := addressKey(k)
 	q.Set("n", "1")
 	raw := get(t, base+"/run/x/raw?"+q.Encode(), http.StatusOK)
 	if len(raw) != 16+12*8*2 || raw[:4] != "ASP1" || raw[12] != 1 || raw[13] != 16 || int(raw[16+2*(5*12+5)])|int(raw[17+2*(5*12+5)])<<8 != 60_000 {
@@ -457,7 +457,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if strings.Contains(page, "<h2>Prompt") || strings.Contains(page, "data-pictures") {
 		t.Error("a prompt or a picture is shown all the same")
 	}
-	q := AddressKey(key("m", "i0", "cue"))
+	q := addressKey(key("m", "i0", "cue"))
 	q.Set("n", "1")
 	for _, what := range []string{"raw", "picture", "thumb"} {
 		get(t, base+"/run/x/"+what+"?"+q.Encode(), http.StatusNotFound)
@@ -509,7 +509,7 @@ func TestNeighboursWalkTheTable(t *testing.T) {
 // nothing in; its pictures are inside.
 func TestSavedFileStandsAlone(t *testing.T) {
 	_, _, _, base := stand(t)
-	for address, n := range map[string]int{"/run/x/save?" + AddressKey(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
+	for address, n := range map[string]int{"/run/x/save?" + addressKey(key("m", "i0", "cue")).Encode(): 1, "/run/x/save?study=s": 10, "/run/x/save?study=s&is.model=n": 3} {
 		page := get(t, base+address, http.StatusOK)
 		for _, l := range links(page) {
 			if l != "#main" && !strings.HasPrefix(l, "data:image/png;base64,") {
@@ -628,7 +628,7 @@ func TestFilterOfAForm(t *testing.T) {
 	if u.Path != "/run/x/trials" || u.Query().Encode() != want.Encode() {
 		t.Errorf("it leads to %s", u)
 	}
-	v, err := ParseView(u.Query())
+	v, err := parseView(u.Query())
 	if err != nil || v.Values().Encode() != want.Encode() {
 		t.Errorf("read again it is %s (%v)", v.Values().Encode(), err)
 	}

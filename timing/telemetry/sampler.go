@@ -13,7 +13,7 @@ import (
 
 // Rates of a Sampler, in samples per second.
 const (
-	DefaultHz = 20
+	defaultHz = 20
 	MaxHz     = 100
 )
 
@@ -31,10 +31,10 @@ type Sampler struct {
 }
 
 // NewSampler makes a sampler of probes on the run's clock. hz is 1 to MaxHz; 0 is
-// DefaultHz.
+// defaultHz.
 func NewSampler(clock timing.Clock, hz int, probes []Probe) (*Sampler, error) {
 	if hz == 0 {
-		hz = DefaultHz
+		hz = defaultHz
 	}
 	if hz < 1 || hz > MaxHz {
 		return nil, fmt.Errorf("telemetry: %d samples per second: choose 1 to %d", hz, MaxHz)

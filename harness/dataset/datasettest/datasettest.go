@@ -147,17 +147,17 @@ func Picture(i int) (ext string, b []byte, err error) {
 		err = png.Encode(&buf, img)
 		return ".png", buf.Bytes(), err
 	default:
-		return ".webp", WebP(w, h, 0x30, 0xE8, inside), nil
+		return ".webp", webP(w, h, 0x30, 0xE8, inside), nil
 	}
 }
 
-// WebP writes a lossless WebP file of two grey levels: high where set says so,
+// webP writes a lossless webP file of two grey levels: high where set says so,
 // low elsewhere. w and h are 1 to 16384.
 //
 // It is the smallest stream the format allows: no transform, no colour cache,
 // one group of prefix codes, each with one or two symbols, so a pixel costs
-// three bits (WebP Lossless Bitstream Specification, sections 3 to 5).
-func WebP(w, h int, low, high uint8, set func(x, y int) bool) []byte {
+// three bits (webP Lossless Bitstream Specification, sections 3 to 5).
+func webP(w, h int, low, high uint8, set func(x, y int) bool) []byte {
 	var out []byte
 	var acc uint64
 	var n uint

@@ -12,7 +12,7 @@ import (
 func TestWebPDecodes(t *testing.T) {
 	for _, lv := range [][2]uint8{{10, 200}, {200, 10}, {0, 255}} {
 		set := func(x, y int) bool { return (x*7+y*3)%5 < 2 }
-		img, err := webp.Decode(bytes.NewReader(WebP(37, 21, lv[0], lv[1], set)))
+		img, err := webp.Decode(bytes.NewReader(webP(37, 21, lv[0], lv[1], set)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,19 +13,19 @@ type Question struct {
 	Text    string // as asked, options on lines of their own
 	Task    string
 	Answer  string   // "B"; "A, C"; "True"; "moderate"
-	Paths   [][]Step // gold paths, each in order
+	Paths   [][]step // gold paths, each in order
 	Finding string   // the site asked about, or "" where there are several or none
 }
 
-// Step is one step of a gold path or of a reader's reasoning.
-type Step struct {
+// step is one step of a gold path or of a reader's reasoning.
+type step struct {
 	Kind string // "modality", "feature", "conclusion", "other"
 	Text string // one sentence
 }
 
-// Draft is a question of which chance has decided all, and nothing is worded yet: of the
+// draft is a question of which chance has decided all, and nothing is worded yet: of the
 // many about a case, one is asked.
-type Draft struct {
+type draft struct {
 	Query   Query // without options
 	Task    string
 	options []string
@@ -36,7 +36,7 @@ type Draft struct {
 }
 
 // Question words a draft.
-func (d Draft) Question() Question {
+func (d draft) Question() Question {
 	q, t := d.Query, *d.truth
 	q.Options = lettered(d.options)
 	text := q.fill(d.form)
@@ -47,7 +47,7 @@ func (d Draft) Question() Question {
 	if !d.remark {
 		full = full[:3]
 	}
-	paths := [][]Step{full}
+	paths := [][]step{full}
 	if brief := q.brief(t, (d.voice+1)%voices); brief != nil {
 		paths = append(paths, brief)
 	}
@@ -70,11 +70,11 @@ func Questions(s Scene) []Question {
 }
 
 // drafts are those questions, not worded.
-func drafts(s Scene) []Draft {
+func drafts(s Scene) []draft {
 	r := phantom.New(phantom.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
 	ways := forms()
-	var out []Draft
+	var out []draft
 	ask := func(q Query, options ...string) {
 		var texts []string
 		for _, f := range ways {
@@ -82,7 +82,7 @@ func drafts(s Scene) []Draft {
 				texts = f.texts
 			}
 		}
-		d := Draft{Query: q, Task: q.Task(), options: options, truth: &t, form: texts[r.Below(len(texts))], voice: r.Below(voices)}
+		d := draft{Query: q, Task: q.Task(), options: options, truth: &t, form: texts[r.Below(len(texts))], voice: r.Below(voices)}
 		d.remark = r.Below(5) >= 2 // else it is not applicable
 		out = append(out, d)
 	}
@@ -107,28 +107,28 @@ func drafts(s Scene) []Draft {
 		}
 		ask(q.as("bool"))
 	}
-	graded := func() int { return int(r.Span(Mild, Severe)) }
+	graded := func() int { return int(r.Span(Mild, severe)) }
 
 	sided := allNamed(diagnoses())
 	for finding := range congested {
 		for side := range 2 {
-			three(Query{Kind: AskGrade, Finding: finding, Side: side}, severities(), graded)
+			three(Query{Kind: askGrade, Finding: finding, Side: side}, severities(), graded)
 		}
-		q := Query{Kind: AskSide, Finding: finding}
+		q := Query{Kind: askSide, Finding: finding}
 		ask(q.as("single"), shuffled([]string{"right", "left", "same", "neither"})...)
 		ask(q.as("short"))
 		ask(q.as("multiple"), "right", "left", noneOfThese)
 		q.Side = r.Below(2)
 		ask(q.as("bool"))
 	}
-	three(Query{Kind: AskCongestion, Finding: congested}, severities(), graded)
-	three(Query{Kind: AskHeart}, Heart.Grades(), nil)
+	three(Query{Kind: askCongestion, Finding: congested}, severities(), graded)
+	three(Query{Kind: askHeart}, Heart.Grades(), nil)
 
-	for _, claim := range []int{Mild, Moderate} {
-		ask(Query{Kind: AskList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
+	for _, claim := range []int{Mild, moderate} {
+		ask(Query{Kind: askList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
 	}
 	if worst, ok := worst(t, diagnoses()...); ok {
-		ask(Query{Kind: AskWorst, Type: "single"}, some(sided, named(worst), 4)...)
+		ask(Query{Kind: askWorst, Type: "single"}, some(sided, named(worst), 4)...)
 	}
 
 	var kinds int // of devices present
@@ -136,17 +136,17 @@ func drafts(s Scene) []Draft {
 		if has(t, d) {
 			kinds++
 		}
-		ask(Query{Kind: AskDevices, Type: "bool", Device: d})
+		ask(Query{Kind: askDevices, Type: "bool", Device: d})
 	}
-	ask(Query{Kind: AskDevices, Type: "multiple"}, append(shuffled(devices()), noneOfThese)...)
+	ask(Query{Kind: askDevices, Type: "multiple"}, append(shuffled(devices()), noneOfThese)...)
 	for d := range 2 { // the catheter and the gastric tube
-		three(Query{Kind: AskPosition, Device: d}, shuffled(decisions()), nil)
+		three(Query{Kind: askPosition, Device: d}, shuffled(decisions()), nil)
 	}
-	ask(Query{Kind: AskPosition, Type: "multiple"}, append(shuffled(movable()), noneOfThese)...)
-	three(Query{Kind: AskRegion}, shuffled(regionals()), nil)
-	three(Query{Kind: AskCount}, counts(), nil)
+	ask(Query{Kind: askPosition, Type: "multiple"}, append(shuffled(movable()), noneOfThese)...)
+	three(Query{Kind: askRegion}, shuffled(regionals()), nil)
+	three(Query{Kind: askCount}, counts(), nil)
 	for side := range 2 {
-		q := Query{Kind: AskCause, Side: side}
+		q := Query{Kind: askCause, Side: side}
 		ask(q.as("multiple"), append(shuffled(causes()[:3]), noneOfThese)...)
 		if _, ok := worst(t, q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
 			ask(q.as("single"), shuffled(causes())...)
@@ -154,11 +154,11 @@ func drafts(s Scene) []Draft {
 		}
 	}
 	if kinds <= 1 {
-		ask(Query{Kind: AskPurpose, Type: "single"}, shuffled(purposes())...)
-		ask(Query{Kind: AskPurpose, Type: "short"})
+		ask(Query{Kind: askPurpose, Type: "single"}, shuffled(purposes())...)
+		ask(Query{Kind: askPurpose, Type: "short"})
 	}
-	three(Query{Kind: AskExam}, shuffled(exams()), func() int { return r.Weighted(3, 1, 1, 1) })
-	three(Query{Kind: AskExposure}, shuffled(Exposure.Grades()), func() int { return r.Below(3) })
+	three(Query{Kind: askExam}, shuffled(exams()), func() int { return r.Weighted(3, 1, 1, 1) })
+	three(Query{Kind: askExposure}, shuffled(Exposure.Grades()), func() int { return r.Below(3) })
 	return out
 }
 
@@ -190,7 +190,7 @@ func worst(f Findings, sites ...Site) (Site, bool) {
 
 // has reports whether a device is present on any side.
 func has(f Findings, device int) bool {
-	return slices.ContainsFunc(deviceSites(device), func(s Site) bool { return f[s].Grade != Absent })
+	return slices.ContainsFunc(deviceSites(device), func(s Site) bool { return f[s].Grade != absent })
 }
 
 // Answer writes what Solve found as the question wants it: labels in order for
@@ -210,7 +210,7 @@ func (q Query) Answer(picks []string) string {
 
 // labelled reports whether a query is answered by the labels of its options.
 func (q Query) labelled() bool {
-	return q.Type == "single" || q.Type == "multiple" || q.Type == Diagnosis
+	return q.Type == "single" || q.Type == "multiple" || q.Type == diagnosis
 }
 
 // voices is how many ways there are to word a step.
@@ -219,10 +219,10 @@ const voices = 3
 // Steps words the reasoning that leads from findings to the answer, in the
 // order of M3CoTBench: what the picture is, what shows in it, the conclusion, a
 // general remark. voice, 0 or more, picks the wording.
-func (q Query) Steps(f Findings, voice int) []Step {
+func (q Query) Steps(f Findings, voice int) []step {
 	voice %= voices
 	q = q.plain()
-	return []Step{
+	return []step{
 		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a frontal chest radiograph.", "The examination is a frontal radiograph of the chest."}[voice]},
 		{"feature", sentence([voices]string{"one can see that ", "the picture shows that ", "it can be seen that "}[voice], strings.Join(q.features(f), "; "))},
 		{"conclusion", sentence([voices]string{"therefore ", "thus ", "hence "}[voice], q.conclusion(f))},
@@ -232,9 +232,9 @@ func (q Query) Steps(f Findings, voice int) []Step {
 
 // brief is a shorter gold path that names the deciding feature alone; nil where
 // there is only one.
-func (q Query) brief(f Findings, voice int) []Step {
+func (q Query) brief(f Findings, voice int) []step {
 	features := q.features(f)
-	if len(features) < 2 || q.Type == "multiple" || q.Kind == AskCount || q.Kind == AskRegion {
+	if len(features) < 2 || q.Type == "multiple" || q.Kind == askCount || q.Kind == askRegion {
 		return nil
 	}
 	steps := q.Steps(f, voice)[:3]
@@ -250,15 +250,15 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func (q Query) features(f Findings) []string {
 	sites := slices.Clone(q.Sites())
 	switch q.Kind {
-	case AskExam:
+	case askExam:
 		return []string{"ribs, lungs, heart and diaphragm overlap as shadows of different whiteness"}
-	case AskGrade, AskCongestion, AskHeart, AskExposure:
+	case askGrade, askCongestion, askHeart, askExposure:
 		return []string{appearance(sites[0], f[sites[0]].Grade)}
 	}
 	slices.SortStableFunc(sites, func(a, b Site) int { return f[b].Grade - f[a].Grade })
 	var out []string
 	for _, s := range sites {
-		if f[s].Grade > 0 || q.Kind == AskSide || q.Kind == AskTube {
+		if f[s].Grade > 0 || q.Kind == askSide || q.Kind == askTube {
 			out = append(out, appearance(s, f[s].Grade))
 		}
 	}
@@ -279,11 +279,11 @@ func appearance(s Site, grade int) string {
 		angle := "the " + side + " costophrenic angle"
 		return []string{angle + " is sharp and free of fluid", "a questionable trace of fluid blunts " + angle, "a small layer of fluid fills " + angle,
 			"a moderate layer of fluid covers " + angle + " and the lower zone", "a large layer of fluid hides " + angle + " and the lower half of the chest"}[grade]
-	case OpacityRight, OpacityLeft:
+	case opacityRight, OpacityLeft:
 		lung := "the " + side + " outer lung"
 		return []string{lung + " is free of white patches", "a questionable white patch lies in " + lung, "a small white patch lies in " + lung,
 			"a moderate white patch lies in " + lung, "a large white patch fills " + lung}[grade]
-	case AtelectasisRight, AtelectasisLeft:
+	case AtelectasisRight, atelectasisLeft:
 		zone := "the " + side + " middle zone"
 		return []string{zone + " is free of bands", "a questionable band crosses " + zone, "small bands cross " + zone,
 			"moderate bands cross " + zone, "large bands cross " + zone}[grade]
@@ -300,11 +300,11 @@ func appearance(s Site, grade int) string {
 	case GastricTube:
 		return []string{"no tube line runs down the midline", "a tube line runs down the midline and ends in the stomach below the diaphragm",
 			"a tube line stops in the gullet and does not reach the stomach"}[grade]
-	case ChestTubeRight, ChestTubeLeft:
+	case chestTubeRight, chestTubeLeft:
 		wall := "through the " + side + " chest wall"
 		return []string{"no wide tube line enters " + wall, "a wide tube line enters " + wall + " and ends deep in the chest",
 			"a wide tube line enters " + wall + " and does not end deep in the chest"}[grade]
-	case Pacemaker:
+	case pacemaker:
 		return []string{"no bright metal case lies below the left clavicle", "a bright metal case lies below the left clavicle with a lead to the heart"}[grade]
 	case Exposure:
 		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]

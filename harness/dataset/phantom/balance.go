@@ -9,9 +9,9 @@ import (
 )
 
 // EachDrafts are the drafts of each case in order; several cases' are made beside each other.
-func EachDrafts(seed uint64, cases int) iter.Seq2[int, []Draft] {
-	return func(yield func(int, []Draft) bool) {
-		all := make([][]Draft, 256)
+func EachDrafts(seed uint64, cases int) iter.Seq2[int, []draft] {
+	return func(yield func(int, []draft) bool) {
+		all := make([][]draft, 256)
 		workers := runtime.GOMAXPROCS(0)
 		for first := 0; first < cases; first += len(all) {
 			all = all[:min(len(all), cases-first)]
@@ -44,11 +44,11 @@ func NextType(types, all []string, r *rand.Rand) []string {
 }
 
 // Rarest draws a question of a type whose task was asked least so far.
-func Rarest(all []Draft, typ string, asked map[string]int, r *rand.Rand) Draft {
-	rare := least(all, func(q Draft) bool { return q.Query.Type == typ }, func(a, b Draft) int { return asked[typ+a.Task] - asked[typ+b.Task] })
+func Rarest(all []draft, typ string, asked map[string]int, r *rand.Rand) draft {
+	rare := least(all, func(q draft) bool { return q.Query.Type == typ }, func(a, b draft) int { return asked[typ+a.Task] - asked[typ+b.Task] })
 	// A task with many questions is no more likely than one with few.
 	var tasks []string
-	byTask := map[string][]Draft{}
+	byTask := map[string][]draft{}
 	for _, q := range rare {
 		if byTask[q.Task] == nil {
 			tasks = append(tasks, q.Task)

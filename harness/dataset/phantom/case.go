@@ -8,12 +8,12 @@ import (
 	"assay/backends/phantom"
 )
 
-// Diagnosis is the type of the question about a case of several films.
-const Diagnosis = "diagnosis"
+// diagnosis is the type of the question about a case of several films.
+const diagnosis = "diagnosis"
 
 // caseForms are the ways to ask for the diagnosis of a case.
 func caseForms() []form {
-	return []form{{AskCase, Diagnosis, []string{"Which of these diagnoses do the films of this case show?", "What do the films of this case, taken together, show?"}}}
+	return []form{{askCase, diagnosis, []string{"Which of these diagnoses do the films of this case show?", "What do the films of this case, taken together, show?"}}}
 }
 
 // Case is several films of one patient. One of them shows a severe finding, the
@@ -26,15 +26,15 @@ type Case struct {
 	Key        int    // the film that the answer hangs on, from 1
 	Captions   []string
 	Findings   string
-	Discussion []Section
+	Discussion []section
 }
 
-// Section is a named part of a discussion.
-type Section struct{ Name, Text string }
+// section is a named part of a discussion.
+type section struct{ Name, Text string }
 
 // diagnoses are the findings that can be a case's.
 func diagnoses() []Site {
-	return []Site{EffusionRight, EffusionLeft, OpacityRight, OpacityLeft, AtelectasisRight, AtelectasisLeft, Congestion}
+	return []Site{EffusionRight, EffusionLeft, opacityRight, OpacityLeft, AtelectasisRight, atelectasisLeft, Congestion}
 }
 
 // NewCase draws a case of so many films, whose key film is the keyth, from 1, and
@@ -45,7 +45,7 @@ func NewCase(seed uint64, index, films, key, gold int) Case {
 	shuffle(r, sites)
 	sites = sites[:5]
 	c := Case{Key: key, Diagnosis: named(sites[gold])}
-	q := Query{Kind: AskCase, Type: Diagnosis, Options: lettered(allNamed(sites))}
+	q := Query{Kind: askCase, Type: diagnosis, Options: lettered(allNamed(sites))}
 	all := Findings{} // of the films together
 	var shown []string
 	for n := range films {
@@ -57,11 +57,11 @@ func NewCase(seed uint64, index, films, key, gold int) Case {
 			truth[s].Grade = r.Weighted(70, 30) // nothing, or questionable
 		}
 		if n == key-1 {
-			truth[sites[gold]].Grade = Severe
+			truth[sites[gold]].Grade = severe
 		}
-		s := Showing(seed, index*MaxFilms+n, truth)
+		s := showing(seed, index*MaxFilms+n, truth)
 		c.Films = append(c.Films, s)
-		c.Captions = append(c.Captions, Caption(truth))
+		c.Captions = append(c.Captions, caption(truth))
 		shown = append(shown, fmt.Sprintf("Image %d: %s", n+1, c.Captions[n]))
 		for s, f := range truth {
 			if f.Grade >= all[s].Grade {
@@ -70,10 +70,10 @@ func NewCase(seed uint64, index, films, key, gold int) Case {
 		}
 	}
 	texts := caseForms()[0].texts
-	c.Question = Question{Query: q, Text: texts[r.Below(len(texts))], Task: q.Task(), Answer: q.Answer(q.Solve(all)), Paths: [][]Step{q.Steps(all, r.Below(voices))}}
+	c.Question = Question{Query: q, Text: texts[r.Below(len(texts))], Task: q.Task(), Answer: q.Answer(q.Solve(all)), Paths: [][]step{q.Steps(all, r.Below(voices))}}
 	c.History = history(r)
 	c.Findings = strings.Join(shown, " ")
-	c.Discussion = Discuss(q, all, shown)
+	c.Discussion = discuss(q, all, shown)
 	return c
 }
 
@@ -88,8 +88,8 @@ func history(r *phantom.Source) string {
 		word("There was no injury.", "There were no earlier films.", "An operation lay some years back.", "The blood count was normal."))
 }
 
-// Caption says what stands out on a film.
-func Caption(f Findings) string {
+// caption says what stands out on a film.
+func caption(f Findings) string {
 	worst := slices.MaxFunc(diagnoses(), func(a, b Site) int { return f[a].Grade - f[b].Grade })
 	return capital(appearance(worst, f[worst].Grade)) + "."
 }
@@ -99,9 +99,9 @@ func Sections() []string {
 	return []string{"Background", "Clinical perspective", "Imaging perspective", "Outcome", "Take-home"}
 }
 
-// Discuss writes the discussion of a case with these findings, whose films show
+// discuss writes the discussion of a case with these findings, whose films show
 // what shown says.
-func Discuss(q Query, f Findings, shown []string) []Section {
+func discuss(q Query, f Findings, shown []string) []section {
 	texts := []string{
 		sentence("", q.about().remark) + " One film out of several may decide.",
 		"The complaint fits more than one diagnosis. The films have to tell them apart.",
@@ -109,9 +109,9 @@ func Discuss(q Query, f Findings, shown []string) []Section {
 		sentence("", q.conclusion(f)) + " Later films were advised.",
 		"Look at every film of a case before you name a diagnosis.",
 	}
-	var out []Section
+	var out []section
 	for i, name := range Sections() {
-		out = append(out, Section{name, texts[i]})
+		out = append(out, section{name, texts[i]})
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func Discuss(q Query, f Findings, shown []string) []Section {
 // CaseIn is the question of a case whose options stand in a text; where none do, with
 // every diagnosis that there is.
 func CaseIn(text string) Query {
-	q := Query{Kind: AskCase, Type: Diagnosis, Options: ParseOptions(text)}
+	q := Query{Kind: askCase, Type: diagnosis, Options: parseOptions(text)}
 	if len(q.Sites()) == 0 {
 		q.Options = lettered(allNamed(diagnoses()))
 	}
@@ -132,10 +132,10 @@ func (q Query) Told(text string, f Findings) (Findings, []Site) {
 	var told []Site
 	text = strings.ToLower(text)
 	for _, s := range q.Sites() {
-		for g := Severe; g >= Moderate; g-- {
+		for g := severe; g >= moderate; g-- {
 			if strings.Contains(text, appearance(s, g)) {
 				if !f[s].Sure || g > f[s].Grade {
-					f[s] = Reading{Grade: g, Sure: true}
+					f[s] = reading{Grade: g, Sure: true}
 					told = append(told, s)
 				}
 				break

@@ -35,7 +35,7 @@ func numbered(n uint64) Scene {
 	var s Scene
 	for site := NumSites - 1; site >= 0; site-- {
 		grades := uint64(len(site.Grades()))
-		s.truth[site] = Reading{int(n % grades), true}
+		s.truth[site] = reading{int(n % grades), true}
 		n /= grades
 	}
 	s.body = n

@@ -23,7 +23,7 @@ func heard(prompt string, q Query) []phantom.Cue {
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 			if i := slices.IndexFunc(q.Choices(), func(c string) bool { return strings.EqualFold(c, m[1]) }); i >= 0 {
 				named = append(named, q.Choices()[i])
-			} else if i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Label == m[1] }); i >= 0 {
+			} else if i := slices.IndexFunc(q.Options, func(o option) bool { return o.Label == m[1] }); i >= 0 {
 				named = append(named, q.Options[i].Text)
 			}
 		}
@@ -46,12 +46,12 @@ func heard(prompt string, q Query) []phantom.Cue {
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
 func pointed(view View, size image.Point, q Query) []phantom.Cue {
-	if q.Kind != AskSide || q.Type == "bool" || q.Type == "multiple" {
+	if q.Kind != askSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
 	var out []phantom.Cue
 	for _, k := range []struct {
-		mark MarkKind
+		mark markKind
 		cue  phantom.CueKind
 	}{{Outline, phantom.CueBox}, {Heat, phantom.CueHeat}} {
 		var on [2]bool

@@ -12,8 +12,8 @@ import (
 const (
 	Binary      = "binary"
 	Ordinal     = "ordinal"
-	Comparative = "comparative"
-	Spatial     = "spatial"
+	comparative = "comparative"
+	spatial     = "spatial"
 )
 
 const (
@@ -28,31 +28,31 @@ const (
 // faithfulForms are the ways to ask the questions of the faithfulness study.
 func faithfulForms() []form {
 	return []form{
-		{AskGrade, Binary, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
-		{AskCongestion, Binary, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
-		{AskHeart, Binary, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
-		{AskDevices, Binary, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
-		{AskGrade, Ordinal, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
-		{AskCongestion, Ordinal, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
-		{AskHeart, Ordinal, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
-		{AskSide, Comparative, []string{"Which side of the patient has the worse {finding}?" + comparison, "Comparing both sides of the patient, where is {finding} more severe?" + comparison}},
-		{AskPosition, Spatial, []string{"Is the {device} where it belongs?" + placement, "How does the {device} lie?" + placement}},
-		{AskTube, Spatial, []string{"Through which side of the patient does a chest tube enter?" + tubeSides, "Which sides of the patient hold a chest tube?" + tubeSides}},
+		{askGrade, Binary, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
+		{askCongestion, Binary, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
+		{askHeart, Binary, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
+		{askDevices, Binary, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
+		{askGrade, Ordinal, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
+		{askCongestion, Ordinal, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
+		{askHeart, Ordinal, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
+		{askSide, comparative, []string{"Which side of the patient has the worse {finding}?" + comparison, "Comparing both sides of the patient, where is {finding} more severe?" + comparison}},
+		{askPosition, spatial, []string{"Is the {device} where it belongs?" + placement, "How does the {device} lie?" + placement}},
+		{askTube, spatial, []string{"Through which side of the patient does a chest tube enter?" + tubeSides, "Which sides of the patient hold a chest tube?" + tubeSides}},
 	}
 }
 
 // faithful reports whether the faithfulness study asks the question.
 func (q Query) faithful() bool {
-	return slices.Contains([]string{Binary, Ordinal, Comparative, Spatial}, q.Type)
+	return slices.Contains([]string{Binary, Ordinal, comparative, spatial}, q.Type)
 }
 
 // plain is the question of the cot study that asks the same, or q itself.
 func (q Query) plain() Query {
 	switch {
-	case !q.faithful(), q.Kind == AskTube:
+	case !q.faithful(), q.Kind == askTube:
 	case q.Type == Binary:
 		q.Type = "bool"
-		if q.Kind == AskGrade || q.Kind == AskCongestion {
+		if q.Kind == askGrade || q.Kind == askCongestion {
 			q.Claim = Mild
 		}
 	default:
@@ -66,13 +66,13 @@ func (q Query) faithfulChoices() []string {
 	switch {
 	case q.Type == Binary:
 		return []string{"yes", "no"}
-	case q.Type == Comparative:
+	case q.Type == comparative:
 		return []string{"right", "left", "same severity", "none"}
-	case q.Kind == AskHeart:
+	case q.Kind == askHeart:
 		return Heart.Grades()
 	case q.Type == Ordinal:
 		return severities()
-	case q.Kind == AskTube:
+	case q.Kind == askTube:
 		return []string{"right", "left", "both", "none"}
 	}
 	return []string{"not present", "in place", "misplaced"}
@@ -122,27 +122,27 @@ func (f form) queries() []Query {
 	q := Query{Kind: f.kind, Type: f.typ}
 	var out []Query
 	switch f.kind {
-	case AskGrade:
+	case askGrade:
 		for i := range 2 * congested {
 			q.Finding, q.Side = i/2, i%2
 			out = append(out, q)
 		}
 		return out
-	case AskSide:
+	case askSide:
 		for q.Finding = range congested {
 			out = append(out, q)
 		}
 		return out
-	case AskDevices, AskPosition:
+	case askDevices, askPosition:
 		n := len(devices())
-		if f.kind == AskPosition {
+		if f.kind == askPosition {
 			n = 2 // the catheter and the gastric tube
 		}
 		for q.Device = range n {
 			out = append(out, q)
 		}
 		return out
-	case AskCongestion:
+	case askCongestion:
 		q.Finding = congested
 	}
 	return []Query{q}

@@ -21,41 +21,41 @@ type Site int
 const (
 	EffusionRight Site = iota
 	EffusionLeft
-	OpacityRight
+	opacityRight
 	OpacityLeft
 	AtelectasisRight
-	AtelectasisLeft
+	atelectasisLeft
 	Heart
 	Congestion
 	VenousCatheter
 	GastricTube
-	ChestTubeRight
-	ChestTubeLeft
-	Pacemaker
+	chestTubeRight
+	chestTubeLeft
+	pacemaker
 	Exposure
 	NumSites
 )
 
 // Grades of the graded findings. A device is Absent, Placed or Misplaced.
 const (
-	None         = 0
-	Questionable = 1
+	none         = 0
+	questionable = 1
 	Mild         = 2
-	Moderate     = 3
-	Severe       = 4
+	moderate     = 3
+	severe       = 4
 
-	Normal     = 0
-	Borderline = 1
-	Enlarged   = 2
-	Massive    = 3
+	normal     = 0
+	borderline = 1
+	enlarged   = 2
+	massive    = 3
 
-	Absent    = 0
-	Placed    = 1
-	Misplaced = 2
+	absent    = 0
+	placed    = 1
+	misplaced = 2
 
-	Adequate = 0
-	TooDark  = 1
-	TooPale  = 2
+	adequate = 0
+	tooDark  = 1
+	tooPale  = 2
 )
 
 // Box is a part of the picture in percent of its width and height: x0 y0 x1 y1.
@@ -74,17 +74,17 @@ func (s Site) info() siteInfo {
 	return [NumSites]siteInfo{
 		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
 		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
-		OpacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
+		opacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
 		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
 		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
-		AtelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
+		atelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
 		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
 		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
 		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
 		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
-		ChestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
-		ChestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
-		Pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
+		chestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
+		chestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
+		pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
 		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
 	}[s]
 }
@@ -99,16 +99,16 @@ func (s Site) Box() Box { return s.info().box }
 func (s Site) Grades() []string { return s.info().grades }
 
 // Device reports whether the site is a line, tube or implant.
-func (s Site) Device() bool { return s >= VenousCatheter && s <= Pacemaker }
+func (s Site) Device() bool { return s >= VenousCatheter && s <= pacemaker }
 
-// Reading is what is known of one site.
-type Reading struct {
+// reading is what is known of one site.
+type reading struct {
 	Grade int  // index into Site.Grades
 	Sure  bool // false: it cannot be seen (covered, cut off, or not a chest)
 }
 
 // Findings are the readings of all sites.
-type Findings [NumSites]Reading
+type Findings [NumSites]reading
 
 // Scene is one case. Its zero value is not usable; see New.
 type Scene struct {
@@ -144,24 +144,24 @@ func New(seed uint64, index int) Scene {
 			g = r.Weighted(40, 18, 22, 20)
 		case site == Exposure:
 			g = r.Weighted(70, 15, 15)
-		case site == Pacemaker:
+		case site == pacemaker:
 			g = r.Weighted(70, 30)
-		case site == ChestTubeRight, site == ChestTubeLeft:
+		case site == chestTubeRight, site == chestTubeLeft:
 			g = r.Weighted(80, 12, 8)
 		case site.Device():
 			g = r.Weighted(55, 27, 18)
 		default:
 			g = r.Weighted(40, 12, 16, 16, 16)
 		}
-		s.truth[site] = Reading{g, true}
+		s.truth[site] = reading{g, true}
 	}
 	s.body = r.Next() % bodies
 	s.vary()
 	return s
 }
 
-// Showing draws a case that holds what truth says: its bodies are others than New's.
-func Showing(seed uint64, index int, truth Findings) Scene {
+// showing draws a case that holds what truth says: its bodies are others than New's.
+func showing(seed uint64, index int, truth Findings) Scene {
 	r := phantom.New(phantom.Mix(seed^0x73686F77) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index, truth: truth, body: r.Next() % bodies}
 	s.vary()

@@ -30,11 +30,11 @@ func mild(grade int) bool { return grade >= Mild }
 // about is the table of kinds.
 func (q Query) about() about {
 	grading := "Grading"
-	if (q.Type == "bool" || q.Type == "multiple") && q.Claim == Mild || q.Kind == AskHeart && q.Type == "bool" {
+	if (q.Type == "bool" || q.Type == "multiple") && q.Claim == Mild || q.Kind == askHeart && q.Type == "bool" {
 		grading = "Diagnosis"
 	}
 	side := sides()[q.Side]
-	carriers := []Site{VenousCatheter, GastricTube, ChestTubeRight, ChestTubeLeft, Pacemaker}
+	carriers := []Site{VenousCatheter, GastricTube, chestTubeRight, chestTubeLeft, pacemaker}
 	kinds := append(devices()[:3:3], devices()[2:]...) // of the carriers
 	options := func() (sites []Site) {
 		for _, o := range q.Options {
@@ -45,22 +45,22 @@ func (q Query) about() about {
 		return sites
 	}
 	highest := func(g []int) int { return slices.Index(g, slices.Max(g)) }
-	present := func(g []int) bool { return slices.Max(g) != Absent }
+	present := func(g []int) bool { return slices.Max(g) != absent }
 	const later, managed = "later pictures help to monitor what is found", "checking lines and tubes is a part of daily management"
 	switch q.Kind {
-	case AskGrade, AskCongestion, AskSide:
+	case askGrade, askCongestion, askSide:
 		a := about{task: grading, sites: []Site{site(q.Finding, q.Side)}, choices: severities(),
 			remark: []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part", "air spaces that fill up are a frequent cause of white patches",
 				"loss of air is the cause of such bands", "raised pressure in the veins causes the vessels to widen"}[q.Finding],
 			holds: func(g []int) bool { return g[0] >= q.Claim },
 			pick:  func(g []int) string { return severities()[g[0]] },
 			says: func(g []int, pick string) string {
-				if g[0] == None {
+				if g[0] == none {
 					return "there is no " + named(site(q.Finding, q.Side))
 				}
 				return "there is a " + pick + " " + named(site(q.Finding, q.Side))
 			}}
-		if q.Kind != AskSide {
+		if q.Kind != askSide {
 			return a
 		}
 		finding := findings()[q.Finding]
@@ -72,7 +72,7 @@ func (q Query) about() about {
 				return "right"
 			case g[1] > g[0]:
 				return "left"
-			case g[0] == None:
+			case g[0] == none:
 				return "neither"
 			}
 			return "same"
@@ -83,24 +83,24 @@ func (q Query) about() about {
 		}
 		a.words, a.counts, a.some, a.none = sides(), mild, "an at least mild "+finding+" is present on the %s", "neither side has an at least mild "+finding
 		return a
-	case AskHeart:
+	case askHeart:
 		return about{task: grading, sites: []Site{Heart}, remark: "long strain on the muscle is a frequent cause of a wide heart", choices: Heart.Grades(),
-			holds: func(g []int) bool { return g[0] > Borderline },
+			holds: func(g []int) bool { return g[0] > borderline },
 			pick:  func(g []int) string { return Heart.Grades()[g[0]] },
 			says: func(g []int, _ string) string {
 				return []string{"the heart size is normal", "the heart size is borderline", "the heart is enlarged to a moderate degree", "the heart is massively enlarged"}[g[0]]
 			}}
-	case AskList:
+	case askList:
 		return about{task: grading, sites: options(), remark: later, words: allNamed(options()), counts: func(grade int) bool { return grade >= q.Claim },
 			some: "at least " + severities()[q.Claim] + " are: %s", none: "none of the findings asked about is at least " + severities()[q.Claim]}
-	case AskWorst:
+	case askWorst:
 		return about{task: "Diagnosis", sites: options(), remark: later,
 			pick: func(g []int) string { return named(options()[highest(g)]) },
 			says: func(_ []int, pick string) string { return "the most severe abnormality is the " + pick }}
-	case AskCase:
+	case askCase:
 		return about{task: "Diagnosis", sites: options(), remark: later,
 			pick: func(g []int) string {
-				if slices.Max(g) < Moderate {
+				if slices.Max(g) < moderate {
 					return noneOfThese
 				}
 				return named(options()[highest(g)])
@@ -111,7 +111,7 @@ func (q Query) about() about {
 				}
 				return "the diagnosis is " + pick
 			}}
-	case AskDevices:
+	case askDevices:
 		a := about{task: "Recognition", sites: deviceSites(q.Device), remark: managed, holds: present, pick: func([]int) string { return "" },
 			says: func(g []int, _ string) string {
 				if present(g) {
@@ -119,13 +119,13 @@ func (q Query) about() about {
 				}
 				return "there is no " + devices()[q.Device]
 			},
-			words: kinds, counts: func(grade int) bool { return grade != Absent }, some: "the devices present are: %s", none: "no device is present"}
+			words: kinds, counts: func(grade int) bool { return grade != absent }, some: "the devices present are: %s", none: "no device is present"}
 		if q.Type == "multiple" {
 			a.sites = carriers
 		}
 		return a
-	case AskRegion:
-		a := about{task: "Referring Recognition", sites: []Site{VenousCatheter, Pacemaker}, remark: "the tip of a line is checked before treatment goes on", choices: regionals(),
+	case askRegion:
+		a := about{task: "Referring Recognition", sites: []Site{VenousCatheter, pacemaker}, remark: "the tip of a line is checked before treatment goes on", choices: regionals(),
 			pick: func(g []int) string {
 				return []string{regionals()[3], regionals()[0], regionals()[1], regionals()[2]}[min(g[0], 1)+2*min(g[1], 1)]
 			},
@@ -148,15 +148,15 @@ func (q Query) about() about {
 			}
 		}
 		return a
-	case AskPosition:
+	case askPosition:
 		answers, d := []string{"absent", "keep", "reposition"}, devices()[q.Device]
 		a := about{task: "Action", sites: deviceSites(q.Device), remark: "a tip in the wrong place loses its function and may do harm", choices: answers,
-			holds: func(g []int) bool { return g[0] == Misplaced },
+			holds: func(g []int) bool { return g[0] == misplaced },
 			pick:  func(g []int) string { return answers[g[0]] },
 			says: func(g []int, _ string) string {
 				return []string{"there is no " + d, "the " + d + " is there and correctly positioned", "the " + d + " is there but not correctly positioned"}[g[0]]
 			},
-			words: movable(), counts: func(grade int) bool { return grade == Misplaced }, some: "to be repositioned: %s", none: "no device has to be repositioned"}
+			words: movable(), counts: func(grade int) bool { return grade == misplaced }, some: "to be repositioned: %s", none: "no device has to be repositioned"}
 		switch q.Type {
 		case "multiple":
 			a.sites = carriers[:4]
@@ -164,7 +164,7 @@ func (q Query) about() about {
 			a.pick = func(g []int) string { return decisions()[g[0]] }
 		}
 		return a
-	case AskCount:
+	case askCount:
 		count := func(g []int) (n int) {
 			for _, grade := range g {
 				n += min(grade, 1)
@@ -175,7 +175,7 @@ func (q Query) about() about {
 			holds: func(g []int) bool { return count(g) > 1 },
 			pick:  func(g []int) string { return fmt.Sprint(count(g)) },
 			says:  func(_ []int, pick string) string { return "lines, tubes and implants in all: " + pick }}
-	case AskTube:
+	case askTube:
 		return about{sites: carriers[2:4], remark: managed,
 			pick: func(g []int) string {
 				return []string{"none", "right", "left", "both"}[min(g[0], 1)+2*min(g[1], 1)]
@@ -184,7 +184,7 @@ func (q Query) about() about {
 				return map[string]string{"both": "a chest tube enters on the right and another one on the left", "right": "a chest tube enters on the right alone",
 					"left": "a chest tube enters on the left alone", "none": "there is no chest tube on either side"}[pick]
 			}}
-	case AskCause:
+	case askCause:
 		nothing := "nothing whitens the " + side + " lung"
 		return about{task: "Cause", sites: []Site{site(0, q.Side), site(1, q.Side), site(2, q.Side)}, remark: "fluid, consolidation and collapse need different treatment", choices: causes(),
 			pick: func(g []int) string {
@@ -200,14 +200,14 @@ func (q Query) about() about {
 				return "it is " + pick + " on the " + side
 			},
 			words: causes()[:3], counts: mild, some: "it is %s on the " + side, none: nothing}
-	case AskPurpose:
+	case askPurpose:
 		return about{task: "Function", sites: carriers, remark: "the function of a device follows from the place where it ends", choices: purposes(),
 			pick: func(g []int) string {
-				at := slices.IndexFunc(g, func(grade int) bool { return grade != Absent })
+				at := slices.IndexFunc(g, func(grade int) bool { return grade != absent })
 				return purposes()[[]int{4, 0, 1, 2, 2, 3}[at+1]]
 			},
 			says: func(_ []int, pick string) string { return "it serves for: " + pick }}
-	case AskExam:
+	case askExam:
 		return about{task: "Examination Type", remark: "a low dose is recommended because X-rays ionise", choices: exams(),
 			holds: func([]int) bool { return q.Claim == 0 },
 			pick:  func([]int) string { return exams()[0] },

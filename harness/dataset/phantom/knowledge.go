@@ -74,7 +74,7 @@ func (q Query) requirements(answer string) requirements {
 			highest = max(highest, f[s].Grade)
 		}
 		for _, s := range q.Sites() {
-			if f[s].Grade == highest || q.Kind == AskTube && f[s].Grade != Absent { // what decides
+			if f[s].Grade == highest || q.Kind == askTube && f[s].Grade != absent { // what decides
 				seen = append(seen, wording{bare(appearance(s, f[s].Grade)), []string{}})
 			}
 		}
@@ -114,7 +114,7 @@ func states(sites []Site) []Findings {
 		var next []Findings
 		for _, f := range all {
 			for g := range s.Grades() {
-				f[s] = Reading{Grade: g, Sure: true}
+				f[s] = reading{Grade: g, Sure: true}
 				next = append(next, f)
 			}
 		}

@@ -23,20 +23,20 @@ type View struct {
 
 // Mark is something that was drawn over a picture.
 type Mark struct {
-	Kind      MarkKind
+	Kind      markKind
 	At        image.Rectangle // in pixels; of heat, where it is stronger than half of its peak
 	Thickness int             // of an outline, in pixels
 	Opacity   int             // of heat at its peak, 0..255
 }
 
-// MarkKind is how something was drawn.
-type MarkKind string
+// markKind is how something was drawn.
+type markKind string
 
 // The kinds of marks.
 const (
-	Outline MarkKind = "box"     // the border of a box
-	Heat    MarkKind = "heatmap" // a colour that shines through
-	Cover   MarkKind = "cover"   // a box that hides what was there
+	Outline markKind = "box"     // the border of a box
+	Heat    markKind = "heatmap" // a colour that shines through
+	Cover   markKind = "cover"   // a box that hides what was there
 )
 
 // Look reads the number of the film that a picture shows and compares the picture with the

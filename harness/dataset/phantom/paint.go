@@ -30,7 +30,7 @@ func (s Scene) clouds() []blob {
 		r := func(what uint64) *phantom.Source {
 			return phantom.New(phantom.Mix(s.look.texture + 2*what + uint64(side)))
 		}
-		if g := opacityGrey(s.truth[OpacityRight+Site(side)].Grade); g > 0 {
+		if g := opacityGrey(s.truth[opacityRight+Site(side)].Grade); g > 0 {
 			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
 		}
 		if g := atelectasisGrey(s.truth[AtelectasisRight+Site(side)].Grade); g > 0 {
@@ -204,23 +204,23 @@ func (a *anatomy) branch(r *phantom.Source, side int, from point, dx, dy, radius
 func (a *anatomy) drawDevices() {
 	t := a.s.truth
 	switch t[VenousCatheter].Grade {
-	case Placed: // ends in the great vein above the heart
+	case placed: // ends in the great vein above the heart
 		a.stroke(a.device, way(385, -10, 408, 40, 430, 100, 448, 170, 455, 240, 457, 300, 458, 345), pm(3), pm(3), 215, false)
-	case Misplaced: // crosses to the other side
+	case misplaced: // crosses to the other side
 		a.stroke(a.device, way(385, -10, 408, 40, 430, 100, 452, 145, 490, 168, 540, 160, 580, 135), pm(3), pm(3), 215, false)
 	}
 	switch t[GastricTube].Grade {
-	case Placed: // ends in the stomach
+	case placed: // ends in the stomach
 		a.stroke(a.device, way(508, -10, 512, 100, 520, 300, 524, 500, 527, 650, 536, 760, 556, 850, 590, 915, 640, 930), pm(4), pm(4), 200, true)
-	case Misplaced: // ends in the gullet
+	case misplaced: // ends in the gullet
 		a.stroke(a.device, way(508, -10, 512, 100, 520, 300, 524, 500, 527, 650, 530, 735), pm(4), pm(4), 200, true)
 	}
 	for side := range 2 {
 		var p []point
-		switch t[ChestTubeRight+Site(side)].Grade {
-		case Placed: // ends deep in the chest
+		switch t[chestTubeRight+Site(side)].Grade {
+		case placed: // ends deep in the chest
 			p = way(-20, 640, 40, 618, 100, 603, 180, 592, 260, 560, 320, 500, 345, 440)
-		case Misplaced: // ends just inside the wall
+		case misplaced: // ends just inside the wall
 			p = way(-20, 640, 40, 618, 100, 603, 160, 595, 205, 588)
 		}
 		for i := range p {
@@ -230,7 +230,7 @@ func (a *anatomy) drawDevices() {
 			a.stroke(a.device, p, pm(6), pm(6), 190, true)
 		}
 	}
-	if t[Pacemaker].Grade == Placed {
+	if t[pacemaker].Grade == placed {
 		a.stroke(a.device, way(800, 175, 770, 135, 700, 118, 620, 128, 550, 150, 505, 190, 492, 260, 490, 350, 505, 470, 550, 570, 602, 625), pm(3), pm(3), 205, false)
 		a.can()
 	}

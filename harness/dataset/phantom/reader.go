@@ -70,7 +70,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	films := a.Films
 	view, size := p.look(films)
 	var from origins
-	if q.Kind == AskCase {
+	if q.Kind == askCase {
 		view, from = p.together(films, q.Sites())
 		view.Findings, from = read(q, all, view.Findings, from)
 	}
@@ -87,7 +87,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 	stepwise := as != formBare
 	thinks := p.Thinking != phantom.ThinksNot && (a.Think == nil || *a.Think)
 	plain := q
-	if q.Kind != AskCase { // its options are all that tells cases apart where nothing was seen
+	if q.Kind != askCase { // its options are all that tells cases apart where nothing was seen
 		plain.Options = nil
 	}
 	draws := func(what string) *phantom.Source {
@@ -399,7 +399,7 @@ func (p mind) steps(q Query, r Reply, picks []string, d *phantom.Source) []phant
 	astray := q.Steps(other, voice)
 	out := make([]phantom.Said, 0, len(p.Order))
 	for _, kind := range p.path(d) {
-		i := slices.IndexFunc(told, func(s Step) bool { return s.Kind == kind })
+		i := slices.IndexFunc(told, func(s step) bool { return s.Kind == kind })
 		said := phantom.Said{Kind: kind, Text: told[i].Text, Right: true}
 		slips := !d.Hits(p.StepRight)
 		switch {

@@ -265,9 +265,9 @@ func (s Scene) tone() *[1024]uint8 {
 func (s Scene) toned(v int64) int64 {
 	v = v * s.look.gain >> 16
 	switch s.truth[Exposure].Grade {
-	case TooDark:
+	case tooDark:
 		return v*60/100 + 2*256
-	case TooPale:
+	case tooPale:
 		return 246*256 - (246*256-v)*60/100
 	}
 	return v

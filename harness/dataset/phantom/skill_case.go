@@ -31,7 +31,7 @@ func (p mind) together(films []phantom.Film, sites []Site) (view View, from orig
 		}
 	}
 	view.Film = least
-	if top := most(view.Findings, sites); view.Findings[top].Grade >= Moderate {
+	if top := most(view.Findings, sites); view.Findings[top].Grade >= moderate {
 		view.Film = of[from[top]-1]
 	}
 	return view, from
@@ -57,7 +57,7 @@ func read(q Query, prompt string, f Findings, from origins) (Findings, origins) 
 	}
 	for _, s := range q.Sites() {
 		if len(told) > 0 && !f[s].Sure {
-			f[s] = Reading{Sure: true}
+			f[s] = reading{Sure: true}
 		}
 	}
 	return f, from
@@ -65,7 +65,7 @@ func read(q Query, prompt string, f Findings, from origins) (Findings, origins) 
 
 // cite puts the picture that decides in front of the step that says what shows.
 func (o origins) cite(q Query, f Findings, steps []phantom.Said) int {
-	if q.Kind != AskCase {
+	if q.Kind != askCase {
 		return 0
 	}
 	at := o[most(f, q.Sites())]
@@ -102,8 +102,8 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
 			f, d := v.Findings, phantom.New(h.Sum64())
-			if right := Caption(f); !d.Hits(p.StepRight) {
-				for text = right; text == right; text = Caption(f) {
+			if right := caption(f); !d.Hits(p.StepRight) {
+				for text = right; text == right; text = caption(f) {
 					f[d.Below(int(Congestion)+1)].Grade = d.Below(3)
 				}
 			} else {
@@ -122,7 +122,7 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 		q := CaseIn(prompt)
 		all, _ = q.Told(prompt, all)
 		var b strings.Builder
-		for _, s := range Discuss(q, all, lines) {
+		for _, s := range discuss(q, all, lines) {
 			fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Text)
 		}
 		return strings.TrimSuffix(b.String(), "\n")

@@ -5,42 +5,42 @@ import (
 	"strings"
 )
 
-// Kind is what a question is about. Each kind may be asked in several forms: of
+// kind is what a question is about. Each kind may be asked in several forms: of
 // the cot study "single", "multiple", "bool", "short", and those of faithful.go.
-type Kind int
+type kind int
 
 // The kinds, with the task each stands for.
 const (
-	AskGrade      Kind = iota // Grading, Diagnosis: how severe is one finding
-	AskCongestion             // Grading, Diagnosis: how severe is the congestion
-	AskHeart                  // Grading, Diagnosis: how large is the heart
-	AskList                   // Diagnosis, Grading: which of these reach a grade
-	AskWorst                  // Diagnosis: which of these is the most severe
-	AskSide                   // Localization: which side is worse
-	AskDevices                // Recognition: which devices are there
-	AskRegion                 // Referring Recognition: what runs through this region
-	AskPosition               // Action: keep or reposition a device
-	AskCount                  // Counting: how many devices
-	AskCause                  // Cause: what makes one side white
-	AskPurpose                // Function: what is the device for
-	AskExam                   // Examination Type
-	AskExposure               // Image Quality
-	AskTube                   // where chest tubes enter; in the faithfulness study only
-	AskCase                   // Diagnosis: what several films show together; in the diagnosis study only
+	askGrade      kind = iota // Grading, Diagnosis: how severe is one finding
+	askCongestion             // Grading, Diagnosis: how severe is the congestion
+	askHeart                  // Grading, Diagnosis: how large is the heart
+	askList                   // Diagnosis, Grading: which of these reach a grade
+	askWorst                  // Diagnosis: which of these is the most severe
+	askSide                   // Localization: which side is worse
+	askDevices                // Recognition: which devices are there
+	askRegion                 // Referring Recognition: what runs through this region
+	askPosition               // Action: keep or reposition a device
+	askCount                  // Counting: how many devices
+	askCause                  // Cause: what makes one side white
+	askPurpose                // Function: what is the device for
+	askExam                   // Examination Type
+	askExposure               // Image Quality
+	askTube                   // where chest tubes enter; in the faithfulness study only
+	askCase                   // Diagnosis: what several films show together; in the diagnosis study only
 )
 
-// Option is one choice.
-type Option struct{ Label, Text string }
+// option is one choice.
+type option struct{ Label, Text string }
 
 // Query is a question as understood: which kind, about what.
 type Query struct {
-	Kind    Kind
+	Kind    kind
 	Type    string // "single", "multiple", "bool", "short"; Binary, Ordinal, Comparative, Spatial; Diagnosis
-	Finding int    // AskGrade, AskCongestion, AskSide: index into findings()
-	Side    int    // 0: the patient's right; AskGrade, AskCause
-	Device  int    // AskDevices (bool), AskPosition: index into devices()
-	Claim   int    // what a bool question states, or the grade AskList asks for
-	Options []Option
+	Finding int    // askGrade, askCongestion, askSide: index into findings()
+	Side    int    // 0: the patient's right; askGrade, askCause
+	Device  int    // askDevices (bool), askPosition: index into devices()
+	Claim   int    // what a bool question states, or the grade askList asks for
+	Options []option
 }
 
 // Words for the slots of a form, in the order of the index they stand for.
@@ -117,13 +117,13 @@ func allNamed(sites []Site) []string {
 
 // deviceSites are the sites of a device: two for chest tubes.
 func deviceSites(device int) []Site {
-	return [][]Site{{VenousCatheter}, {GastricTube}, {ChestTubeRight, ChestTubeLeft}, {Pacemaker}}[device]
+	return [][]Site{{VenousCatheter}, {GastricTube}, {chestTubeRight, chestTubeLeft}, {pacemaker}}[device]
 }
 
 // form is one way to ask: texts differ in wording only. A slot in braces names
 // the field of Query that its word sets.
 type form struct {
-	kind  Kind
+	kind  kind
 	typ   string
 	texts []string
 }
@@ -136,47 +136,47 @@ const (
 func forms() []form {
 	const one, all = " Select one option.", " Select all that apply."
 	return []form{
-		{AskGrade, "single", []string{"How severe is the {finding} on the patient's {side} side?" + one, "Grade the {finding} on the patient's {side} side." + one}},
-		{AskGrade, "short", []string{"In one word, how severe is the {finding} on the patient's {side} side: none, questionable, mild, moderate or severe?",
+		{askGrade, "single", []string{"How severe is the {finding} on the patient's {side} side?" + one, "Grade the {finding} on the patient's {side} side." + one}},
+		{askGrade, "short", []string{"In one word, how severe is the {finding} on the patient's {side} side: none, questionable, mild, moderate or severe?",
 			"Which grade (none, questionable, mild, moderate, severe) does the {finding} on the patient's {side} side have?"}},
-		{AskGrade, "bool", []string{"True or false: the {finding} on the patient's {side} side is at least {grade}.", "True or false? On the patient's {side} side there is a {finding} that is {grade} or worse."}},
-		{AskCongestion, "single", []string{"How severe is the pulmonary congestion?" + one, "Which grade does the pulmonary congestion have?" + one}},
-		{AskCongestion, "short", []string{"In one word, how severe is the pulmonary congestion: none, questionable, mild, moderate or severe?", "Give the grade of the pulmonary congestion (none, questionable, mild, moderate, severe)."}},
-		{AskCongestion, "bool", []string{"True or false: the pulmonary congestion is at least {grade}.", "True or false? There is {grade} or worse pulmonary congestion."}},
-		{AskHeart, "single", []string{"How large is the heart?" + one, "Which size does the heart have?" + one}},
-		{AskHeart, "short", []string{"Which size grade fits the heart: normal, borderline, enlarged or massively enlarged?", "Give the heart size as normal, borderline, enlarged or massively enlarged."}},
-		{AskHeart, "bool", []string{"True or false: the heart is larger than borderline.", "True or false? The heart is enlarged beyond the borderline."}},
-		{AskList, "multiple", []string{"Which of these findings are at least {grade}?" + all, "Mark every finding that is {grade} or worse." + all}},
-		{AskWorst, "single", []string{"Which of these abnormalities is the most severe?" + one, "Which one of these abnormalities stands out as the most severe?" + one}},
-		{AskSide, "single", []string{"On which side of the patient is the {finding} more severe?" + one, "Where is the {finding} worse?" + one}},
-		{AskSide, "short", []string{"On which side of the patient is the {finding} more severe: right, left, same or neither?", "Say in one word where the {finding} is worse: right, left, same or neither."}},
-		{AskSide, "multiple", []string{"On which sides of the patient is there at least a mild {finding}?" + all, "Mark the sides on which the {finding} is mild or worse." + all}},
-		{AskSide, "bool", []string{"True or false: the {finding} is more severe on the patient's {side} side than on the other.", "True or false? Of the two sides, the patient's {side} has the worse {finding}."}},
-		{AskDevices, "multiple", []string{"Which of these devices can be seen?" + all, "Mark every device that is visible." + all}},
-		{AskDevices, "bool", []string{"True or false: a {device} can be seen.", "True or false? The picture shows a {device}."}},
-		{AskRegion, "single", []string{"Apart from any gastric tube, what runs through " + region + "?" + one, "Look at " + region + ". Leaving gastric tubes aside, which line crosses it?" + one}},
-		{AskRegion, "short", []string{"Apart from any gastric tube, which line runs through " + region + ": central venous catheter, pacemaker lead, both or neither?",
+		{askGrade, "bool", []string{"True or false: the {finding} on the patient's {side} side is at least {grade}.", "True or false? On the patient's {side} side there is a {finding} that is {grade} or worse."}},
+		{askCongestion, "single", []string{"How severe is the pulmonary congestion?" + one, "Which grade does the pulmonary congestion have?" + one}},
+		{askCongestion, "short", []string{"In one word, how severe is the pulmonary congestion: none, questionable, mild, moderate or severe?", "Give the grade of the pulmonary congestion (none, questionable, mild, moderate, severe)."}},
+		{askCongestion, "bool", []string{"True or false: the pulmonary congestion is at least {grade}.", "True or false? There is {grade} or worse pulmonary congestion."}},
+		{askHeart, "single", []string{"How large is the heart?" + one, "Which size does the heart have?" + one}},
+		{askHeart, "short", []string{"Which size grade fits the heart: normal, borderline, enlarged or massively enlarged?", "Give the heart size as normal, borderline, enlarged or massively enlarged."}},
+		{askHeart, "bool", []string{"True or false: the heart is larger than borderline.", "True or false? The heart is enlarged beyond the borderline."}},
+		{askList, "multiple", []string{"Which of these findings are at least {grade}?" + all, "Mark every finding that is {grade} or worse." + all}},
+		{askWorst, "single", []string{"Which of these abnormalities is the most severe?" + one, "Which one of these abnormalities stands out as the most severe?" + one}},
+		{askSide, "single", []string{"On which side of the patient is the {finding} more severe?" + one, "Where is the {finding} worse?" + one}},
+		{askSide, "short", []string{"On which side of the patient is the {finding} more severe: right, left, same or neither?", "Say in one word where the {finding} is worse: right, left, same or neither."}},
+		{askSide, "multiple", []string{"On which sides of the patient is there at least a mild {finding}?" + all, "Mark the sides on which the {finding} is mild or worse." + all}},
+		{askSide, "bool", []string{"True or false: the {finding} is more severe on the patient's {side} side than on the other.", "True or false? Of the two sides, the patient's {side} has the worse {finding}."}},
+		{askDevices, "multiple", []string{"Which of these devices can be seen?" + all, "Mark every device that is visible." + all}},
+		{askDevices, "bool", []string{"True or false: a {device} can be seen.", "True or false? The picture shows a {device}."}},
+		{askRegion, "single", []string{"Apart from any gastric tube, what runs through " + region + "?" + one, "Look at " + region + ". Leaving gastric tubes aside, which line crosses it?" + one}},
+		{askRegion, "short", []string{"Apart from any gastric tube, which line runs through " + region + ": central venous catheter, pacemaker lead, both or neither?",
 			"Look at " + region + " and name the line in it, gastric tubes aside: central venous catheter, pacemaker lead, both or neither."}},
-		{AskRegion, "bool", []string{"True or false: a gastric tube runs through " + region2 + ".", "True or false? In " + region2 + " a gastric tube can be followed."}},
-		{AskPosition, "single", []string{"What should be done about the {device}?" + one, "Which step fits the {device}?" + one}},
-		{AskPosition, "short", []string{"In one word, is the {device} to be kept, to be repositioned, or absent: keep, reposition or absent?", "Decide about the {device} in one word: keep, reposition or absent."}},
-		{AskPosition, "bool", []string{"True or false: the {device} should be repositioned.", "True or false? There is a {device} and it needs a new position."}},
-		{AskPosition, "multiple", []string{"Which of these devices should be repositioned?" + all, "Mark every device that needs a new position." + all}},
-		{AskCount, "single", []string{"How many lines, tubes and implants can be seen in all?" + one, "Count the lines, tubes and implants." + one}},
-		{AskCount, "short", []string{"How many lines, tubes and implants can be seen in all? Answer with a number.", "Count the lines, tubes and implants and give the number."}},
-		{AskCount, "bool", []string{"True or false: more than one line, tube or implant can be seen.", "True or false? The picture shows two or more lines, tubes or implants."}},
-		{AskCause, "single", []string{"What is the main cause of whiteness in the patient's {side} lung?" + one, "What explains best why the patient's {side} lung is white in places?" + one}},
-		{AskCause, "short", []string{"Name the main cause of whiteness in the patient's {side} lung: pleural fluid, consolidated lung, collapsed lung or no extra whiteness.",
+		{askRegion, "bool", []string{"True or false: a gastric tube runs through " + region2 + ".", "True or false? In " + region2 + " a gastric tube can be followed."}},
+		{askPosition, "single", []string{"What should be done about the {device}?" + one, "Which step fits the {device}?" + one}},
+		{askPosition, "short", []string{"In one word, is the {device} to be kept, to be repositioned, or absent: keep, reposition or absent?", "Decide about the {device} in one word: keep, reposition or absent."}},
+		{askPosition, "bool", []string{"True or false: the {device} should be repositioned.", "True or false? There is a {device} and it needs a new position."}},
+		{askPosition, "multiple", []string{"Which of these devices should be repositioned?" + all, "Mark every device that needs a new position." + all}},
+		{askCount, "single", []string{"How many lines, tubes and implants can be seen in all?" + one, "Count the lines, tubes and implants." + one}},
+		{askCount, "short", []string{"How many lines, tubes and implants can be seen in all? Answer with a number.", "Count the lines, tubes and implants and give the number."}},
+		{askCount, "bool", []string{"True or false: more than one line, tube or implant can be seen.", "True or false? The picture shows two or more lines, tubes or implants."}},
+		{askCause, "single", []string{"What is the main cause of whiteness in the patient's {side} lung?" + one, "What explains best why the patient's {side} lung is white in places?" + one}},
+		{askCause, "short", []string{"Name the main cause of whiteness in the patient's {side} lung: pleural fluid, consolidated lung, collapsed lung or no extra whiteness.",
 			"What makes the patient's {side} lung white: pleural fluid, consolidated lung, collapsed lung or no extra whiteness?"}},
-		{AskCause, "multiple", []string{"Which of these cause at least mild whiteness in the patient's {side} lung?" + all, "Mark all causes of at least mild whiteness in the patient's {side} lung." + all}},
-		{AskPurpose, "single", []string{"What is the device in this picture for?" + one, "Which purpose does the device in this picture serve?" + one}},
-		{AskPurpose, "short", []string{"In a few words, what is the device in this picture for?", "State the purpose of the device in this picture."}},
-		{AskExam, "single", []string{"Which examination is this?" + one, "By which examination was this picture made?" + one}},
-		{AskExam, "short", []string{"What kind of examination is this?", "Name the kind of examination."}},
-		{AskExam, "bool", []string{"True or false: this picture is a {exam}.", "True or false? What is shown here is a {exam}."}},
-		{AskExposure, "single", []string{"How is this film exposed?" + one, "Which word describes the exposure of this film?" + one}},
-		{AskExposure, "short", []string{"Is the exposure of this film adequate, too dark or too pale?", "Rate the exposure of this film: adequate, too dark or too pale."}},
-		{AskExposure, "bool", []string{"True or false: the exposure of this film is {exposure}.", "True or false? This film was exposed so that it is {exposure}."}},
+		{askCause, "multiple", []string{"Which of these cause at least mild whiteness in the patient's {side} lung?" + all, "Mark all causes of at least mild whiteness in the patient's {side} lung." + all}},
+		{askPurpose, "single", []string{"What is the device in this picture for?" + one, "Which purpose does the device in this picture serve?" + one}},
+		{askPurpose, "short", []string{"In a few words, what is the device in this picture for?", "State the purpose of the device in this picture."}},
+		{askExam, "single", []string{"Which examination is this?" + one, "By which examination was this picture made?" + one}},
+		{askExam, "short", []string{"What kind of examination is this?", "Name the kind of examination."}},
+		{askExam, "bool", []string{"True or false: this picture is a {exam}.", "True or false? What is shown here is a {exam}."}},
+		{askExposure, "single", []string{"How is this film exposed?" + one, "Which word describes the exposure of this film?" + one}},
+		{askExposure, "short", []string{"Is the exposure of this film adequate, too dark or too pale?", "Rate the exposure of this film: adequate, too dark or too pale."}},
+		{askExposure, "bool", []string{"True or false: the exposure of this film is {exposure}.", "True or false? This film was exposed so that it is {exposure}."}},
 	}
 }
 
@@ -257,18 +257,18 @@ func Understand(prompt string) (Query, bool) {
 	for _, f := range slices.Concat(forms(), faithfulForms(), caseForms()) {
 		for _, text := range f.texts {
 			q := Query{Kind: f.kind, Type: f.typ}
-			if f.kind == AskCongestion {
+			if f.kind == askCongestion {
 				q.Finding = congested
 			}
 			end, ok := match(text, prompt, &q)
 			if !ok {
 				continue
 			}
-			q.Options = ParseOptions(prompt[end:])
+			q.Options = parseOptions(prompt[end:])
 			if q.labelled() && len(q.Options) < 2 {
 				continue
 			}
-			if (q.Kind == AskList || q.Kind == AskWorst || q.Kind == AskCase) && len(q.Sites()) == 0 {
+			if (q.Kind == askList || q.Kind == askWorst || q.Kind == askCase) && len(q.Sites()) == 0 {
 				continue
 			}
 			return q, true
@@ -278,23 +278,23 @@ func Understand(prompt string) (Query, bool) {
 }
 
 // lettered are texts as options A, B, C, ...
-func lettered(texts []string) []Option {
-	var out []Option
+func lettered(texts []string) []option {
+	var out []option
 	for i, t := range texts {
-		out = append(out, Option{string(rune('A' + i)), capital(t)})
+		out = append(out, option{string(rune('A' + i)), capital(t)})
 	}
 	return out
 }
 
-// ParseOptions reads the lines "A. text" or "A) text" in order of their letters.
-func ParseOptions(text string) []Option {
-	var out []Option
+// parseOptions reads the lines "A. text" or "A) text" in order of their letters.
+func parseOptions(text string) []option {
+	var out []option
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if len(line) < 3 || len(out) == 26 || line[0] != byte('A'+len(out)) || (line[1] != '.' && line[1] != ')') {
 			continue
 		}
-		out = append(out, Option{line[:1], strings.TrimSpace(line[2:])})
+		out = append(out, option{line[:1], strings.TrimSpace(line[2:])})
 	}
 	return out
 }

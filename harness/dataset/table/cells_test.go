@@ -45,7 +45,7 @@ func FuzzCells(f *testing.F) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	if names, err := Names(path); err != nil || len(names) < 5 {
+	if names, err := names(path); err != nil || len(names) < 5 {
 		f.Fatal("the seed has the columns ", names, err)
 	}
 	f.Add(b.Bytes())
@@ -56,13 +56,13 @@ func FuzzCells(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names, err := Names(path)
+		names, err := names(path)
 		if err != nil {
 			return
 		}
 		for _, pictures := range [][]string{nil, names} {
 			rows := 0
-			err := Cells(path, names, pictures, func(number int, cells []Cell) {
+			err := cells(path, names, pictures, func(number int, cells []Cell) {
 				if rows++; number != rows || len(cells) != len(names) {
 					t.Fatalf("row %d is number %d, of %d cells", rows, number, len(cells))
 				}
@@ -102,7 +102,7 @@ func TestNumbersAreNoPictures(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Cells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
+	err := cells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
 	if err == nil || !strings.Contains(err.Error(), "column id: expected the bytes of pictures, found values of type INT64") {
 		t.Error(err)
 	}

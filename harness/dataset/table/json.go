@@ -13,8 +13,8 @@ import (
 // BOM is a byte order mark of UTF-8.
 const BOM = "\ufeff"
 
-// Issue is one thing wrong with a JSON text.
-type Issue struct {
+// issue is one thing wrong with a JSON text.
+type issue struct {
 	Path      string // JSON path, "$" for the whole
 	Want, Got string
 }
@@ -24,28 +24,28 @@ const jsonMaxDepth = 64 // of nesting; deeper is no data set
 // ParseJSON parses one JSON value strictly: no duplicate keys, no literals that
 // Python writes and JSON does not have, nothing after the value. Numbers stay as
 // written (json.Number). The value is nil when there is a syntax error.
-func ParseJSON(b []byte) (any, []Issue) {
+func ParseJSON(b []byte) (any, []issue) {
 	if !utf8.Valid(b) {
-		return nil, []Issue{{"$", "UTF-8 text", "bytes that are not UTF-8"}}
+		return nil, []issue{{"$", "UTF-8 text", "bytes that are not UTF-8"}}
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, []Issue{syntaxIssue(b, err)}
+		return nil, []issue{syntaxIssue(b, err)}
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
 	p := jsonParser{dec: dec}
 	v, err := p.value("$", 0)
 	if err != nil {
-		return nil, []Issue{{"$", "JSON", err.Error()}}
+		return nil, []issue{{"$", "JSON", err.Error()}}
 	}
 	return v, p.issues
 }
 
-func syntaxIssue(b []byte, err error) Issue {
+func syntaxIssue(b []byte, err error) issue {
 	var syn *json.SyntaxError
 	if !errors.As(err, &syn) {
-		return Issue{"$", "JSON", err.Error()}
+		return issue{"$", "JSON", err.Error()}
 	}
 	at := min(max(int(syn.Offset)-1, 0), len(b))
 	rest := string(b[at:])
@@ -53,19 +53,19 @@ func syntaxIssue(b []byte, err error) Issue {
 	for _, lit := range []string{"NaN", "-Infinity", "Infinity", "nan", "None", "True", "False"} {
 		for back := range len(lit) {
 			if at >= back && strings.HasPrefix(string(b[at-back:]), lit) {
-				return Issue{"$", "a JSON value (null where there is none)", fmt.Sprintf("the literal %s at byte %d", lit, at-back+1)}
+				return issue{"$", "a JSON value (null where there is none)", fmt.Sprintf("the literal %s at byte %d", lit, at-back+1)}
 			}
 		}
 	}
 	if at >= len(b)-1 && strings.Contains(syn.Error(), "unexpected end") {
-		return Issue{"$", "JSON", "a value that ends early"}
+		return issue{"$", "JSON", "a value that ends early"}
 	}
-	return Issue{"$", "JSON", fmt.Sprintf("%v at byte %d, before %s", syn, at+1, Quote(rest))}
+	return issue{"$", "JSON", fmt.Sprintf("%v at byte %d, before %s", syn, at+1, Quote(rest))}
 }
 
 type jsonParser struct {
 	dec    *json.Decoder
-	issues []Issue
+	issues []issue
 }
 
 func (p *jsonParser) value(path string, depth int) (any, error) {
@@ -104,7 +104,7 @@ func (p *jsonParser) value(path string, depth int) (any, error) {
 				return nil, err
 			}
 			if _, twice := obj[key]; twice {
-				p.issues = append(p.issues, Issue{path + "." + key, "each key once", "the key again"})
+				p.issues = append(p.issues, issue{path + "." + key, "each key once", "the key again"})
 				continue
 			}
 			obj[key] = v

@@ -35,8 +35,8 @@ func named(in *parquet.File) []column {
 	return out
 }
 
-// Names are the columns of a file: a list under its own name, a field as "image.bytes".
-func Names(path string) (names []string, err error) {
+// names are the columns of a file: a list under its own name, a field as "image.bytes".
+func names(path string) (names []string, err error) {
 	defer damage(path, &err)
 	f, in, err := open(path)
 	if err != nil {
@@ -55,10 +55,10 @@ func damage(path string, err *error) {
 	}
 }
 
-// Cells gives the rows of a file to each, from 1: their values in columns, which Names
+// cells gives the rows of a file to each, from 1: their values in columns, which Names
 // names; of those in images they are pictures. Lists of lists are none. The file stays
 // open for Image.Load.
-func Cells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
+func cells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
 	defer damage(path, &err)
 	f, in, err := open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 			if err := checkPages(f, in, g, c.leaf.ColumnIndex); err != nil {
 				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)
 			}
-			at := CellImage{file: opened, leaf: c.leaf.ColumnIndex, group: g}
+			at := cellImage{file: opened, leaf: c.leaf.ColumnIndex, group: g}
 			if read[i], err = readCells(group.ColumnChunks()[c.leaf.ColumnIndex], n, c.leaf.MaxRepetitionLevel, whole, at, words); err != nil {
 				return fmt.Errorf("read %s, rows %d to %d, column %s: %w", path, number+1, number+n, c.name, err)
 			}
@@ -98,7 +98,7 @@ func Cells(path string, columns, images []string, each func(number int, cells []
 	return nil
 }
 
-func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at CellImage, words map[string]string) ([]Cell, error) {
+func readCells(chunk parquet.ColumnChunk, n, depth int, pictures bool, at cellImage, words map[string]string) ([]Cell, error) {
 	if depth > 1 {
 		return nil, fmt.Errorf("expected values or lists of values, found lists of lists")
 	}

@@ -20,11 +20,11 @@ import (
 
 // New has all that loaders ask for.
 func New() Library {
-	return Library{Leaves: Leaves, Names: Names, Rows: ParquetRows, Cells: Cells, Sheets: Sheets}
+	return Library{Leaves: leaves, Names: names, Rows: parquetRows, Cells: cells, Sheets: Sheets}
 }
 
-// Leaves names the columns of a file, of groups their fields.
-func Leaves(path string) (names []string, err error) {
+// leaves names the columns of a file, of groups their fields.
+func leaves(path string) (names []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
@@ -64,8 +64,8 @@ func open(path string) (*os.File, *parquet.File, error) {
 	return f, in, nil
 }
 
-// CellImage is a picture in a file.
-type CellImage struct {
+// cellImage is a picture in a file.
+type cellImage struct {
 	file  *file
 	leaf  int
 	group int
@@ -75,7 +75,7 @@ type CellImage struct {
 }
 
 // Sum is the SHA-256 of the picture's bytes.
-func (i CellImage) Sum() [sha256.Size]byte { return i.sum }
+func (i cellImage) Sum() [sha256.Size]byte { return i.sum }
 
 // file is an open Parquet file.
 type file struct {
@@ -83,12 +83,12 @@ type file struct {
 	in   *parquet.File
 }
 
-// ParquetRows gives the rows of a file to each, in order. Where there are no such columns it
+// parquetRows gives the rows of a file to each, in order. Where there are no such columns it
 // gives no rows and names those missing. The error is for damage that hides rows.
 //
 // The file stays open for Image.Load; the runtime closes it when no Image holds on
 // to it any more.
-func ParquetRows(path string, want Columns, each func(Row)) (missing []string, err error) {
+func parquetRows(path string, want Columns, each func(Row)) (missing []string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics on some damage
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
@@ -139,7 +139,7 @@ func ParquetRows(path string, want Columns, each func(Row)) (missing []string, e
 			number++
 			r := Row{Number: number}
 			for k, list := range images {
-				r.Images = append(r.Images, Picture{Image: CellImage{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, Bad: list[i].bad})
+				r.Images = append(r.Images, Picture{Image: cellImage{file: opened, leaf: leaves[texts+k], group: g, row: int64(i), sum: list[i].sum}, Bad: list[i].bad})
 			}
 			for _, c := range columns {
 				r.Texts = append(r.Texts, c[i])
@@ -279,7 +279,7 @@ func eachValue(chunk parquet.ColumnChunk, f func(v parquet.Value, indexed bool) 
 }
 
 // Load reads the picture again and refuses one that has changed since.
-func (i CellImage) Load() (b []byte, err error) {
+func (i cellImage) Load() (b []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			b, err = nil, fmt.Errorf("read image: %s is damaged: %v", i.file.path, p)

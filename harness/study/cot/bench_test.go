@@ -52,7 +52,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	close(work)
 	wg.Wait()
-	judges := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, Recall: {"a"}, Order: {"a"}}
+	judges := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
 	runtime.GC()
 	for b.Loop() {
 		done := make(chan uint64)

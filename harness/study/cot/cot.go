@@ -35,7 +35,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(),
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(),
 		Usual: []string{
 			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -45,7 +45,7 @@ func Definition() study.Definition {
 }
 
 // New makes the study. prompts replaces built-in templates by name
-// (PromptNames); names that are not its own are left alone. The error lists
+// (promptNames); names that are not its own are left alone. The error lists
 // every template that cannot be used, with its name and line.
 func New(prompts map[string]string) (study.Study, error) {
 	l, err := load(prompts)
@@ -58,7 +58,7 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
 			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
-		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, Rubrics(l)...),
+		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, rubrics(l)...),
 		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
@@ -115,7 +115,7 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	}
 	if paths := goldPaths(it); len(paths) > 0 {
 		f := Case{Question: it.Question, Options: it.Options, Paths: paths, Answer: answer}
-		list = append(list, judge.Case{Rubric: Precision, Fields: f}, judge.Case{Rubric: Recall, Fields: f})
+		list = append(list, judge.Case{Rubric: Precision, Fields: f}, judge.Case{Rubric: recall, Fields: f})
 	}
 	return append(list, judge.Case{Rubric: Order, Fields: OrderCase{Question: it.Question, Answer: answer}})
 }

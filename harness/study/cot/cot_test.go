@@ -95,7 +95,7 @@ func TestPromptsAreReplaced(t *testing.T) {
 	if got := render(t, s, "direct", study.Prompt{Question: "Which?"}); got != "Which? Short!" {
 		t.Errorf("%q", got)
 	}
-	if s.Prompts["direct"] != "{{.Question}} Short!" || s.Prompts["cot"] == "" || len(s.Prompts) != len(PromptNames()) {
+	if s.Prompts["direct"] != "{{.Question}} Short!" || s.Prompts["cot"] == "" || len(s.Prompts) != len(promptNames()) {
 		t.Errorf("prompts %q", s.Prompts)
 	}
 }
@@ -254,7 +254,7 @@ func TestChecks(t *testing.T) {
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false},{"step":1,"matched":false}]}]}`: results.StatusSchema,
 		`{"paths":[{"path":1,"steps":[{"step":1,"matched":true}]},{"path":1,"steps":[{"step":1,"matched":false}]}]}`:       results.StatusSchema,
 	} {
-		if got, why := rubric(t, Recall).Check(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
+		if got, why := rubric(t, recall).Check(judge.Case{}, json.RawMessage(verdict)); got != want || (why == "") != (want == "") {
 			t.Errorf("%s: %q (%s), want %q", verdict, got, why, want)
 		}
 	}

@@ -24,13 +24,13 @@ func typeOf(s string) string {
 	if m := labelled.FindStringSubmatch(s); m != nil {
 		switch l := strings.ToLower(m[1]); {
 		case strings.HasPrefix(l, "modality"), strings.HasPrefix(l, "exam"), l == "imaging":
-			return Modality
+			return modality
 		case strings.Contains(l, "feature"), strings.HasPrefix(l, "finding"), strings.HasPrefix(l, "observation"):
-			return Feature
+			return feature
 		case strings.Contains(l, "conclusion"), l == "diagnosis", l == "impression", l == "interpretation":
-			return Conclusion
+			return conclusion
 		}
-		return Other
+		return other
 	}
 	var cues []string
 	for _, w := range text.Words(s) {
@@ -40,17 +40,17 @@ func typeOf(s string) string {
 	lower := strings.ToLower(s)
 	switch {
 	case strings.HasPrefix(lower, "in general"), strings.HasPrefix(lower, "note that"), strings.HasPrefix(lower, "in addition"):
-		return Other
-	case has(Conclusion):
-		return Conclusion
-	case has(Other):
-		return Other
-	case has(Feature): // "the radiograph shows an opacity"
-		return Feature
-	case has(Modality):
-		return Modality
+		return other
+	case has(conclusion):
+		return conclusion
+	case has(other):
+		return other
+	case has(feature): // "the radiograph shows an opacity"
+		return feature
+	case has(modality):
+		return modality
 	}
-	return Other
+	return other
 }
 
 // leadsIn says of a sentence that it speaks of the question or of what is to be
@@ -73,27 +73,27 @@ func repeats(s string, p, question text.Phrase) bool {
 // judgeSteps splits an answer into steps and compares each with the gold steps:
 // wrong when something it states is against a gold statement and like none, else
 // matched when something it states is like a gold statement.
-func judgeSteps(question, given string, gold [][]string) []Step {
+func judgeSteps(question, given string, gold [][]string) []step {
 	q := text.PhraseOf(question)
 	want := slices.Concat(statements(slices.Concat(gold...))...)
-	out := []Step{}
+	out := []step{}
 	for _, s := range reasoning(given) {
-		verdict := NA
+		verdict := na
 		for _, p := range text.Statements(s) {
 			switch closest([]text.Phrase{p}, want) {
 			case text.Against:
-				verdict = Wrong
+				verdict = wrong
 			case text.Same:
-				if verdict == NA {
+				if verdict == na {
 					verdict = Match
 				}
 			}
 		}
 		typ := typeOf(s)
-		if verdict == NA && repeats(s, text.PhraseOf(s), q) {
-			typ = Restatement
+		if verdict == na && repeats(s, text.PhraseOf(s), q) {
+			typ = restatement
 		}
-		out = append(out, Step{Text: s, Type: typ, Judgment: verdict})
+		out = append(out, step{Text: s, Type: typ, Judgment: verdict})
 	}
 	return out
 }
@@ -141,7 +141,7 @@ func orderOf(given string) [4]int {
 		if leadsIn(s) {
 			continue
 		}
-		at := slices.Index([]string{Modality, Feature, Conclusion, Other}, typeOf(s))
+		at := slices.Index([]string{modality, feature, conclusion, other}, typeOf(s))
 		if order[at] == 0 {
 			order[at] = next
 			next++

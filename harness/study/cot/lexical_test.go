@@ -62,22 +62,22 @@ func TestJudgeSteps(t *testing.T) {
 	}
 	const question = "How severe is the pleural effusion on the patient's left side?"
 	for _, c := range []struct{ sentence, typ, judgment string }{
-		{"This is a frontal view of the chest on X-ray.", Modality, Match},
-		{"The left costophrenic angle is blunted.", Feature, Match},
-		{"The right costophrenic angle is blunted.", Feature, Wrong},
-		{"The left costophrenic angle is not blunted.", Feature, Wrong},
-		{"Blunting of the left costophrenic angle can be seen.", Feature, Match},
-		{"Therefore there is a mild pleural effusion on the left.", Conclusion, Match},
-		{"Therefore there is a severe pleural effusion on the left.", Conclusion, Wrong},
-		{"There is no pleural effusion on the left.", Conclusion, Wrong},
-		{"The right lung holds 2 nodules.", Feature, Match},
-		{"The right lung holds three nodules.", Feature, Wrong},
-		{"No drainage needed.", Other, Match},
-		{"Drainage is needed.", Other, Wrong},
-		{"The heart looks unremarkable.", Feature, NA},
-		{"The pleural effusion on the patient's left side.", Restatement, NA},
-		{"We are asked about a side.", Restatement, NA},
-		{"Modality: an examination of the chest.", Modality, NA},
+		{"This is a frontal view of the chest on X-ray.", modality, Match},
+		{"The left costophrenic angle is blunted.", feature, Match},
+		{"The right costophrenic angle is blunted.", feature, wrong},
+		{"The left costophrenic angle is not blunted.", feature, wrong},
+		{"Blunting of the left costophrenic angle can be seen.", feature, Match},
+		{"Therefore there is a mild pleural effusion on the left.", conclusion, Match},
+		{"Therefore there is a severe pleural effusion on the left.", conclusion, wrong},
+		{"There is no pleural effusion on the left.", conclusion, wrong},
+		{"The right lung holds 2 nodules.", feature, Match},
+		{"The right lung holds three nodules.", feature, wrong},
+		{"No drainage needed.", other, Match},
+		{"Drainage is needed.", other, wrong},
+		{"The heart looks unremarkable.", feature, na},
+		{"The pleural effusion on the patient's left side.", restatement, na},
+		{"We are asked about a side.", restatement, na},
+		{"Modality: an examination of the chest.", modality, na},
 	} {
 		steps := judgeSteps(question, "- "+c.sentence+"\nFinal answer: mild", gold)
 		if len(steps) != 1 || steps[0].Text != c.sentence {
@@ -88,7 +88,7 @@ func TestJudgeSteps(t *testing.T) {
 			t.Errorf("%q is %s %s, want %s %s", c.sentence, steps[0].Type, steps[0].Judgment, c.typ, c.judgment)
 		}
 	}
-	if b, _ := json.Marshal(PrecisionVerdict{judgeSteps(question, "", gold)}); string(b) != `{"steps":[]}` {
+	if b, _ := json.Marshal(precisionVerdict{judgeSteps(question, "", gold)}); string(b) != `{"steps":[]}` {
 		t.Errorf("no text gives %s", b)
 	}
 }

@@ -16,11 +16,11 @@ var files embed.FS
 func ArmNames() []string { return []string{armDirect, armCoT} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{rubAccuracy, Precision, Recall, Order} }
+func RubricNames() []string { return []string{rubAccuracy, Precision, recall, Order} }
 
-// PromptNames are the templates that bench.yaml may replace: one per arm and
+// promptNames are the templates that bench.yaml may replace: one per arm and
 // one per rubric.
-func PromptNames() []string { return append(ArmNames(), RubricNames()...) }
+func promptNames() []string { return append(ArmNames(), RubricNames()...) }
 
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out on made-up data of every question type.
@@ -39,7 +39,7 @@ func load(given map[string]string) (study.Templates, error) {
 	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
-		{Names: []string{Precision, Recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
+		{Names: []string{Precision, recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
 		{Names: []string{Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
 	}}.Load(given)
 }

@@ -9,20 +9,20 @@ import (
 
 // Steps are what explains a score, not the verdict: two answers hardly ever have
 // the same.
-func readPrecision(v PrecisionVerdict) results.Reading {
+func readPrecision(v precisionVerdict) results.Reading {
 	r := results.Reading{More: true}
 	counts := map[string]int{}
 	for _, s := range v.Steps {
 		counts[s.Judgment]++
 		r.Quotes = append(r.Quotes, results.Quote{Text: s.Text, Says: s.Judgment + ", " + s.Type})
 	}
-	for _, j := range []string{Match, Wrong, NA} {
+	for _, j := range []string{Match, wrong, na} {
 		r.Fields = append(r.Fields, results.Field{Name: j, Text: fmt.Sprint(counts[j])})
 	}
 	return r
 }
 
-func readRecall(v RecallVerdict) results.Reading {
+func readRecall(v recallVerdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, p := range v.Paths {
 		n := 0
@@ -36,7 +36,7 @@ func readRecall(v RecallVerdict) results.Reading {
 	return r
 }
 
-func readOrder(v OrderVerdict) results.Reading {
+func readOrder(v orderVerdict) results.Reading {
 	var r results.Reading
 	for i, n := range []int{v.Modality, v.Feature, v.Conclusion, v.Other} {
 		r.Fields = append(r.Fields, results.Field{Name: strings.Fields("modality feature conclusion other")[i], Text: fmt.Sprint(n)})

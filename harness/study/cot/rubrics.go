@@ -17,7 +17,7 @@ import (
 // Names of the rubrics.
 const (
 	Precision = "precision"
-	Recall    = "recall"
+	recall    = "recall"
 	Order     = "order"
 )
 
@@ -58,22 +58,22 @@ const (
 // kindNames are other names of the four kinds of steps.
 func kindNames() map[string]string {
 	return map[string]string{
-		"modality/examination type": Modality, "examination type": Modality, "examination": Modality, "imaging modality": Modality, "image modality": Modality,
-		"image feature": Feature, "image features": Feature, "features": Feature, "visual feature": Feature, "finding": Feature, "findings": Feature, "observation": Feature,
-		"key conclusion": Conclusion, "conclusions": Conclusion, "key conclusions": Conclusion,
-		"additional analysis": Other, "further analysis": Other, "analysis": Other, "others": Other,
+		"modality/examination type": modality, "examination type": modality, "examination": modality, "imaging modality": modality, "image modality": modality,
+		"image feature": feature, "image features": feature, "features": feature, "visual feature": feature, "finding": feature, "findings": feature, "observation": feature,
+		"key conclusion": conclusion, "conclusions": conclusion, "key conclusions": conclusion,
+		"additional analysis": other, "further analysis": other, "analysis": other, "others": other,
 	}
 }
 
 func acceptSteps() judge.Accept {
 	kinds := kindNames()
-	maps.Copy(kinds, map[string]string{"restate": Restatement, "restated": Restatement, "restatement of the question": Restatement, "question restatement": Restatement, "question": Restatement})
+	maps.Copy(kinds, map[string]string{"restate": restatement, "restated": restatement, "restatement of the question": restatement, "question restatement": restatement, "question": restatement})
 	return judge.Accept{
 		Optional: []string{"text"},
 		Keys:     map[string]string{"judgement": "judgment", "verdict": "judgment", "statement": "text", "content": "text", "step": "text", "category": "type", "kind": "type"},
 		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": Match, "matches": Match, "matching": Match,
-			"incorrect": Wrong, "contradicts": Wrong, "contradicted": Wrong, "contradiction": Wrong,
-			"not applicable": NA, "not mentioned": NA, "unmentioned": NA, "not in reference": NA}},
+			"incorrect": wrong, "contradicts": wrong, "contradicted": wrong, "contradiction": wrong,
+			"not applicable": na, "not mentioned": na, "unmentioned": na, "not in reference": na}},
 	}
 }
 
@@ -101,8 +101,8 @@ func withoutJudgment(_ judge.Case, reply any) (any, bool) {
 	}
 	added := false
 	for _, s := range list {
-		if s, ok := s.(map[string]any); ok && s["judgment"] == nil && s["judgement"] == nil && s["type"] == Restatement {
-			s["judgment"], added = NA, true
+		if s, ok := s.(map[string]any); ok && s["judgment"] == nil && s["judgement"] == nil && s["type"] == restatement {
+			s["judgment"], added = na, true
 		}
 	}
 	return reply, added
@@ -149,17 +149,17 @@ func onlyMember(list []any) (map[string]any, bool) {
 	return m, ok
 }
 
-// Rubrics are the three, in the order of tables.
-func Rubrics(l study.Templates) []judge.Rubric {
+// rubrics are the three, in the order of tables.
+func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Precision, Template: l.ByName[Precision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
-		{Name: Recall, Template: l.ByName[Recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
+		{Name: recall, Template: l.ByName[recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
 		{Name: Order, Template: l.ByName[Order], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 
 // checkRecall refuses a verdict that says two things of one step.
-func checkRecall(_ Case, v RecallVerdict) (results.Status, string) {
+func checkRecall(_ Case, v recallVerdict) (results.Status, string) {
 	said := map[[2]int]bool{}
 	for _, p := range v.Paths {
 		for _, s := range p.Steps {
@@ -186,15 +186,15 @@ func goldTexts(paths [][]dataset.Step) [][]string {
 }
 
 func precisionRules(f Case) (any, string, bool) {
-	return PrecisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
+	return precisionVerdict{judgeSteps(f.Question, f.Answer, goldTexts(f.Paths))}, "", true
 }
 
 func recallRules(f Case) (any, string, bool) {
-	v := RecallVerdict{Paths: []RecallPath{}}
+	v := recallVerdict{Paths: []recallPath{}}
 	for i, p := range findSteps(f.Answer, goldTexts(f.Paths)) {
-		r := RecallPath{Path: i + 1, Steps: []RecallStep{}}
+		r := recallPath{Path: i + 1, Steps: []recallStep{}}
 		for k, m := range p {
-			r.Steps = append(r.Steps, RecallStep{Step: k + 1, Matched: m})
+			r.Steps = append(r.Steps, recallStep{Step: k + 1, Matched: m})
 		}
 		v.Paths = append(v.Paths, r)
 	}
@@ -203,5 +203,5 @@ func recallRules(f Case) (any, string, bool) {
 
 func orderRules(f OrderCase) (any, string, bool) {
 	o := orderOf(f.Answer)
-	return OrderVerdict{o[0], o[1], o[2], o[3]}, "", true
+	return orderVerdict{o[0], o[1], o[2], o[3]}, "", true
 }

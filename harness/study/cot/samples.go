@@ -12,7 +12,7 @@ const (
 	scoreAccuracy     = rubAccuracy
 	scoreNoAnswer     = "no_answer"
 	scorePrecision    = Precision
-	scoreRecall       = Recall
+	scoreRecall       = recall
 	scoreRecallFixed  = "recall_fixed_n"
 	scoreMatched      = "matched_steps"
 	scoreF1           = "f1"
@@ -31,9 +31,9 @@ func scoring() score.Rules {
 		{Name: scoreAccuracy, Unit: "1", Better: score.Higher, Rubric: rubAccuracy, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: scoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: rubAccuracy, Source: source, Help: "1: no final answer was found, which counts as wrong"},
 		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: Precision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
-		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: Recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
-		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: Recall, Source: source, Help: "the same, missing verdicts being unmatched"},
-		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: Recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
+		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: recall, Source: source, Help: "the same, missing verdicts being unmatched"},
+		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
 		{Name: scorePath, Better: score.None, Rubric: Order, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
 		{Name: scoreFirstWrong, Better: score.None, Rubric: Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
@@ -60,7 +60,7 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return out
 	}
-	out = append(append(out, s.Verdicts(Precision)...), s.Verdicts(Recall)...)
+	out = append(append(out, s.Verdicts(Precision)...), s.Verdicts(recall)...)
 	return append(out, stepsOf(s, facts.GoldSteps)...)
 }
 
@@ -83,7 +83,7 @@ func accuracyOf(s score.Sample) (out []score.Value) {
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 	var p, r, hits score.JudgeMean
 	for _, j := range s.Judges(Precision) {
-		var v PrecisionVerdict
+		var v precisionVerdict
 		if !s.Verdict(Precision, j, &v) {
 			out = append(out, score.Invalid(scorePrecision, j, s.Why(Precision, j)))
 			continue
@@ -92,10 +92,10 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 		p.Add(x)
 		out = append(out, score.ValueOf(scorePrecision, j, x), score.LabelOf(scoreFirstWrong, j, firstWrong(v.Steps)))
 	}
-	for _, j := range s.Judges(Recall) {
-		var v RecallVerdict
-		if !s.Verdict(Recall, j, &v) {
-			out = append(out, score.Invalid(scoreRecall, j, s.Why(Recall, j)))
+	for _, j := range s.Judges(recall) {
+		var v recallVerdict
+		if !s.Verdict(recall, j, &v) {
+			out = append(out, score.Invalid(scoreRecall, j, s.Why(recall, j)))
 			continue
 		}
 		x, ok := recallOf(gold, v.Matched(gold))
@@ -120,7 +120,7 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 
 func pathsOf(s score.Sample) (out []score.Value) {
 	for _, j := range s.Judges(Order) {
-		var v OrderVerdict
+		var v orderVerdict
 		if !s.Verdict(Order, j, &v) {
 			out = append(out, score.Invalid(scorePath, j, s.Why(Order, j)))
 			continue

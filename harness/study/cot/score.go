@@ -14,10 +14,10 @@ import (
 
 // precision is P_i: matched steps over countable ones. Restatements do not
 // count; steps judged n/a do. Without a countable step it is 0.
-func precision(of []Step) float64 {
+func precision(of []step) float64 {
 	var match, countable float64
 	for _, s := range of {
-		if s.Type == Restatement {
+		if s.Type == restatement {
 			continue
 		}
 		countable++
@@ -32,8 +32,8 @@ func precision(of []Step) float64 {
 }
 
 // firstWrong is the kind of the first wrong step of an answer.
-func firstWrong(of []Step) string {
-	at := slices.IndexFunc(of, func(s Step) bool { return s.Judgment == Wrong && s.Type != Restatement })
+func firstWrong(of []step) string {
+	at := slices.IndexFunc(of, func(s step) bool { return s.Judgment == wrong && s.Type != restatement })
 	if at < 0 {
 		return noneWrong
 	}
@@ -120,7 +120,7 @@ func pathOf(order [len(kinds)]int) path {
 }
 
 // orderPath is the path of a verdict.
-func orderPath(v OrderVerdict) path {
+func orderPath(v orderVerdict) path {
 	return pathOf([len(kinds)]int{v.Modality, v.Feature, v.Conclusion, v.Other})
 }
 

@@ -17,7 +17,7 @@ import (
 
 func golden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
+	b, err := os.ReadFile("testdata/cot/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func TestGoldenSteps(t *testing.T) {
 	if len(f.Cases) < 10 || len(f.Efficiency) != 4 {
 		t.Fatalf("%d cases", len(f.Cases))
 	}
-	types := []string{Modality, Feature, Conclusion, Other, Restatement}
-	judgments := map[string]string{"Match": Match, "Wrong": Wrong, "N/A": NA}
+	types := []string{modality, feature, conclusion, other, restatement}
+	judgments := map[string]string{"Match": Match, "Wrong": wrong, "N/A": na}
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			var want struct {
@@ -89,18 +89,18 @@ func TestGoldenSteps(t *testing.T) {
 			var ps, rs, f1s []float64
 			matched := 0
 			for _, it := range c.Items {
-				var judged []Step
+				var judged []step
 				for _, s := range it.Steps {
-					judged = append(judged, Step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
+					judged = append(judged, step{Type: types[int(s[0].(float64))], Judgment: judgments[s[1].(string)]})
 				}
 				p := precision(judged)
 				ps = append(ps, p)
 				if it.Recall == nil { // the judge's reply was unusable
 					continue
 				}
-				v := RecallVerdict{Paths: []RecallPath{{Path: 1}}}
+				v := recallVerdict{Paths: []recallPath{{Path: 1}}}
 				for i, m := range it.Recall {
-					v.Paths[0].Steps = append(v.Paths[0].Steps, RecallStep{Step: i + 1, Matched: m == "Matched"})
+					v.Paths[0].Steps = append(v.Paths[0].Steps, recallStep{Step: i + 1, Matched: m == "Matched"})
 				}
 				r, ok := recallOf([]int{it.GT}, v.Matched([]int{it.GT}))
 				if ok != (it.GT > 0) || ok && r.Complete != (len(it.Recall) >= it.GT) {
@@ -310,12 +310,12 @@ func TestGoldenPaths(t *testing.T) {
 		t.Fatalf("%d orders, %d cases", len(f.Orders), len(f.Cases))
 	}
 	for _, o := range f.Orders {
-		v := OrderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
+		v := orderVerdict{Modality: o.Modality, Feature: o.Feature, Conclusion: o.Conclusion, Other: o.Others}
 		if got := orderPath(v); string(got) != o.Path {
 			t.Errorf("%+v is path %q", o, got)
 		}
 	}
-	if got := orderPath(OrderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}); got != "CMFO" {
+	if got := orderPath(orderVerdict{Modality: 2, Feature: 2, Conclusion: 1, Other: 2}); got != "CMFO" {
 		t.Errorf("ties give %q", got)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -414,9 +414,9 @@ func TestRecallOfSeveralPaths(t *testing.T) {
 }
 
 func TestSurplusVerdictsAreCut(t *testing.T) {
-	v := RecallVerdict{Paths: []RecallPath{
-		{Path: 1, Steps: []RecallStep{{Step: 1, Matched: true}, {Step: 2}, {Step: 3, Matched: true}}},
-		{Path: 2, Steps: []RecallStep{{Step: 1, Matched: true}}},
+	v := recallVerdict{Paths: []recallPath{
+		{Path: 1, Steps: []recallStep{{Step: 1, Matched: true}, {Step: 2}, {Step: 3, Matched: true}}},
+		{Path: 2, Steps: []recallStep{{Step: 1, Matched: true}}},
 	}}
 	r, ok := recallOf([]int{2}, v.Matched([]int{2}))
 	if !ok || r != (recalled{1, 2, true}) {

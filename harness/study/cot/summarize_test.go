@@ -242,26 +242,26 @@ func (s tables) note(part string) {
 func acc(verdict string) string { return fmt.Sprintf(`{"quote":"x","verdict":%q,"why":""}`, verdict) }
 
 func prec(judgments ...string) string {
-	v := PrecisionVerdict{Steps: []Step{}}
+	v := precisionVerdict{Steps: []step{}}
 	for _, j := range judgments {
 		typ, jud, _ := strings.Cut(j, " ")
-		v.Steps = append(v.Steps, Step{Text: "s", Type: typ, Judgment: jud})
+		v.Steps = append(v.Steps, step{Text: "s", Type: typ, Judgment: jud})
 	}
 	b, _ := json.Marshal(v)
 	return string(b)
 }
 
 func rec(matched ...bool) string {
-	p := RecallPath{Path: 1}
+	p := recallPath{Path: 1}
 	for i, m := range matched {
-		p.Steps = append(p.Steps, RecallStep{Step: i + 1, Matched: m})
+		p.Steps = append(p.Steps, recallStep{Step: i + 1, Matched: m})
 	}
-	b, _ := json.Marshal(RecallVerdict{Paths: []RecallPath{p}})
+	b, _ := json.Marshal(recallVerdict{Paths: []recallPath{p}})
 	return string(b)
 }
 
 func order(m, f, c, o int) string {
-	b, _ := json.Marshal(OrderVerdict{Modality: m, Feature: f, Conclusion: c, Other: o})
+	b, _ := json.Marshal(orderVerdict{Modality: m, Feature: f, Conclusion: c, Other: o})
 	return string(b)
 }
 
@@ -292,7 +292,7 @@ func TestSummarize(t *testing.T) {
 	b.put(made{model: "m", item: 4, arm: "cot", failure: "truncated"})
 	b.put(made{model: "m", item: 4, arm: "direct", seconds: 3, said: map[string]string{a1: acc("correct")}})
 
-	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, Recall: {"r"}, Order: {"o"}})
+	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, recall: {"r"}, Order: {"o"}})
 	est := func(table, column string, labels ...string) (*results.Estimate, string) {
 		t.Helper()
 		return s.row(table, labels...)(column).Estimate, table + " " + column
@@ -361,7 +361,7 @@ func TestSummarize(t *testing.T) {
 		s.note(part)
 	}
 	// The same store gives the same bytes.
-	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, Recall: {"r"}, Order: {"o"}}); !bytes.Equal(again.raw, s.raw) {
+	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, recall: {"r"}, Order: {"o"}}); !bytes.Equal(again.raw, s.raw) {
 		t.Error("two summaries of one store differ")
 	}
 	// The interval of the impact is MOVER's over the same items.
@@ -388,7 +388,7 @@ func TestSummarizeRepeats(t *testing.T) {
 			b.put(made{model: "m", item: item, arm: "direct", repeat: rep, seconds: 1, said: map[string]string{"accuracy a": acc("correct")}})
 		}
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, Recall: {"a"}, Order: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
 	s := b.summarize(one)
 	s.check(s.row("cot-main", "m")("accuracy_cot").Estimate, "accuracy", 50, 6, 0, 0)
 	s.check(s.row("cot-main", "m")("recall").Estimate, "recall", 100*(2*0.5+4)/6, 6, 0, 0)
@@ -436,9 +436,9 @@ func TestIntervalOfPaths(t *testing.T) {
 	var of []string
 	var walked []path
 	for _, i := range order {
-		w, verdict := path("MFC"), OrderVerdict{Modality: 1, Feature: 2, Conclusion: 3}
+		w, verdict := path("MFC"), orderVerdict{Modality: 1, Feature: 2, Conclusion: 3}
 		if i%3 == 0 {
-			w, verdict = "MCF", OrderVerdict{Modality: 1, Feature: 3, Conclusion: 2}
+			w, verdict = "MCF", orderVerdict{Modality: 1, Feature: 3, Conclusion: 2}
 		}
 		said, err := json.Marshal(verdict)
 		b.must(err)
@@ -527,7 +527,7 @@ func TestStepsWithoutAValidTime(t *testing.T) {
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 4, said: map[string]string{"recall a": rec(true, false)}})
 	b.put(made{model: "m", item: 1, arm: "cot", seconds: 50, flags: []results.Flag{results.FlagCacheHit}, said: map[string]string{"recall a": rec(true, true)}})
 	b.put(made{model: "m", item: 2, arm: "cot", said: map[string]string{"recall a": rec(true, true)}})
-	s := b.summarize(map[string][]string{Recall: {"a"}})
+	s := b.summarize(map[string][]string{recall: {"a"}})
 	s.check(s.row("cot-main", "m")("recall").Estimate, "R", 100*2.5/3, 3, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0.25, 1, 0, 2)
 }
@@ -540,7 +540,7 @@ func TestNoGoldSteps(t *testing.T) {
 	for i := range 2 {
 		b.put(made{model: "m", item: i, arm: "cot", seconds: 2, tokens: 9, said: map[string]string{"accuracy a": acc("correct"), "order a": order(1, 2, 0, 0)}})
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, Recall: {"a"}, Order: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
 	s := b.summarize(one)
 	for _, c := range [][2]string{{"cot-main", "f1"}, {"cot-main", "precision"}, {"cot-main", "recall"}, {"cot-main", "efficiency"}, {"cot-steps", "f1_items"},
 		{"cot-steps", "precision_fixed_n"}, {"cot-steps", "recall_fixed_n"}, {"cot-efficiency", "tokens_per_step"}} {
@@ -575,7 +575,7 @@ func TestSummarizeLittle(t *testing.T) {
 	b.items([]string{"", ""}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 1})
 	b.put(made{model: "n", item: 1, arm: "cot", failure: "unreachable"})
-	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, Precision: {"a"}, Recall: {"a"}, Order: {"a"}}} {
+	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}} {
 		s = b.summarize(judges)
 		for _, m := range []string{"m", "n"} {
 			for _, c := range []string{"f1", "precision", "recall", "accuracy_direct", "accuracy_cot", "impact", "efficiency", "latency_ratio", "c_path"} {
@@ -594,7 +594,7 @@ func TestSummarizeZero(t *testing.T) {
 	b := newBench(t)
 	b.items([]string{"Cause"}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 2, said: map[string]string{"precision a": prec(), "recall a": rec(false, false)}})
-	s := b.summarize(map[string][]string{Precision: {"a"}, Recall: {"a"}})
+	s := b.summarize(map[string][]string{Precision: {"a"}, recall: {"a"}})
 	s.check(s.row("cot-main", "m")("precision").Estimate, "P", 0, 1, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0, 1, 0, 0)
 	f := s.row("cot-main", "m")("f1").Estimate

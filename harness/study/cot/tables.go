@@ -111,7 +111,7 @@ func declared(b *study.Basis, judges map[string][]string) []score.Table {
 		latency, over, of = ownLatency, "each arm's own timed answers", "each arm's own timed answers"
 	}
 	ratios := score.Quantiles(leafRatios, leafPaired, .5, .95)
-	more := changedTables(func(all score.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{Modality, Feature, Conclusion, Other})
+	more := changedTables(func(all score.Group) *changes { return all.Extra.(study.Beside).More.(*changes) }, []string{modality, feature, conclusion, other})
 	more = append(more, strataTables(strataTasks+1,
 		study.Percent("precision", "P", "as in the first table, of these items", precision), study.Percent("recall", "R", "likewise", recall), study.Percent("f1", "F1", "likewise", f1),
 		study.Percent("accuracy_direct", "Acc direct", "likewise", direct), study.Percent("accuracy_cot", "Acc CoT", "likewise", cot), study.Points("impact", "I", "Acc CoT - Acc direct", score.Sum(impactOf)))...)

@@ -2,19 +2,19 @@ package cot
 
 // Types of steps, and what is judged of them, as verdicts spell them.
 const (
-	Modality    = "modality"
-	Feature     = "feature"
-	Conclusion  = "conclusion"
-	Other       = "other"
-	Restatement = "restatement" // of the question: never counts
+	modality    = "modality"
+	feature     = "feature"
+	conclusion  = "conclusion"
+	other       = "other"
+	restatement = "restatement" // of the question: never counts
 
 	Match = "match"
-	Wrong = "wrong"
-	NA    = "na"
+	wrong = "wrong"
+	na    = "na"
 )
 
-// Step is one atomic step of an answer in a precision verdict.
-type Step struct {
+// step is one atomic step of an answer in a precision verdict.
+type step struct {
 	Text     string `json:"text"`
 	Type     string `json:"type"`
 	Judgment string `json:"judgment"`
@@ -22,26 +22,26 @@ type Step struct {
 
 // Verdicts that scores are computed from, as the schemas in rubrics.go ask for them.
 type (
-	// PrecisionVerdict is of each step of an answer.
-	PrecisionVerdict struct {
-		Steps []Step `json:"steps"`
+	// precisionVerdict is of each step of an answer.
+	precisionVerdict struct {
+		Steps []step `json:"steps"`
 	}
-	// RecallVerdict is of each step of each gold path.
-	RecallVerdict struct {
-		Paths []RecallPath `json:"paths"`
+	// recallVerdict is of each step of each gold path.
+	recallVerdict struct {
+		Paths []recallPath `json:"paths"`
 	}
-	// RecallPath is of one gold path.
-	RecallPath struct {
+	// recallPath is of one gold path.
+	recallPath struct {
 		Path  int          `json:"path"` // from 1
-		Steps []RecallStep `json:"steps"`
+		Steps []recallStep `json:"steps"`
 	}
-	// RecallStep is of one gold step.
-	RecallStep struct {
+	// recallStep is of one gold step.
+	recallStep struct {
 		Step    int  `json:"step"` // from 1
 		Matched bool `json:"matched"`
 	}
-	// OrderVerdict is where each type of step occurs first, from 1; 0: nowhere.
-	OrderVerdict struct {
+	// orderVerdict is where each type of step occurs first, from 1; 0: nowhere.
+	orderVerdict struct {
 		Modality   int `json:"modality"`
 		Feature    int `json:"feature"`
 		Conclusion int `json:"conclusion"`
@@ -51,7 +51,7 @@ type (
 
 // Matched arranges a recall verdict by gold path and step, of which gold has the numbers;
 // nil: no verdict. What goes beyond the gold steps is cut.
-func (v RecallVerdict) Matched(gold []int) [][]*bool {
+func (v recallVerdict) Matched(gold []int) [][]*bool {
 	out := make([][]*bool, len(gold))
 	for i, n := range gold {
 		out[i] = make([]*bool, n)

@@ -11,12 +11,12 @@ import (
 
 // rubricNames are the rubrics, in the order of tables.
 func rubricNames() []string {
-	return []string{study.Name, Split, Errors, Sentences, Criteria, Report}
+	return []string{study.Name, Split, errors, sentences, criteria, report}
 }
 
 func rubrics(l study.Templates) []judge.Rubric {
 	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, Rubrics(l.ByName)...)
-	return append(append(list, DiscussionRubrics(l.ByName)...), Rubric())
+	return append(append(list, discussionRubrics(l.ByName)...), rubric())
 }
 
 func accuracyCase(it dataset.Item, answer string) study.Case {
@@ -34,15 +34,15 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 			return list
 		}
 		explanation := text.Reasoning(out.Answer, out.Reasoning)
-		return append(list, judge.Case{Rubric: Split, Fields: SplitCase{Explanation: explanation}},
-			judge.Case{Rubric: Errors, Fields: StepCase{Case: NewExpertCase(it), Explanation: explanation}})
+		return append(list, judge.Case{Rubric: Split, Fields: splitCase{Explanation: explanation}},
+			judge.Case{Rubric: errors, Fields: stepCase{Case: newExpertCase(it), Explanation: explanation}})
 	case armFindings:
-		if c, ok := CaseOf(it, text.Outside(out.Answer)); ok {
-			return []judge.Case{{Rubric: Report, Fields: c}}
+		if c, ok := caseOf(it, text.Outside(out.Answer)); ok {
+			return []judge.Case{{Rubric: report, Fields: c}}
 		}
 	case armDiscussion:
-		c := NewDiscussionCase(it, text.Outside(out.Answer))
-		return []judge.Case{{Rubric: Sentences, Fields: c}, {Rubric: Criteria, Fields: c}}
+		c := newDiscussionCase(it, text.Outside(out.Answer))
+		return []judge.Case{{Rubric: sentences, Fields: c}, {Rubric: criteria, Fields: c}}
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ const (
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
 	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Conditions: conditions(), New: newStudy,
-		Needs: map[string][]string{Errors: {Split}}, Measured: []string{Report},
+		Needs: map[string][]string{errors: {Split}}, Measured: []string{report},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",
@@ -165,7 +165,7 @@ func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition
 		missing = nil
 		out = slices.DeleteFunc(slices.Clone(chosen), lacks)
 	}
-	if !Whole(it) {
+	if !whole(it) {
 		missing = append(missing, study.Missing{Condition: perturb.Baseline().Name, Why: "the case's own discussion does not have all five sections", Arms: []string{armDiscussion}})
 	}
 	return out, missing
@@ -175,7 +175,7 @@ func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition
 func under(arm string) func(*dataset.Item, *perturb.Condition) ([]string, bool) {
 	return func(it *dataset.Item, c *perturb.Condition) ([]string, bool) {
 		if arm != armMCQ {
-			return nil, c.Kind == perturb.KindBaseline && (arm != armDiscussion || Whole(*it))
+			return nil, c.Kind == perturb.KindBaseline && (arm != armDiscussion || whole(*it))
 		}
 		var needs []string
 		if c.From == fromSelf {
@@ -207,7 +207,7 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 				case c.From == fromSelf:
 					out[kind] = strings.TrimSpace(text.Outside(outputs[writtenBy(kind)]))
 				case kind == hint:
-					out[kind] = Captions(it)
+					out[kind] = captions(it)
 				default:
 					out[kind] = strings.TrimSpace(it.AnswerLeaking().Findings)
 				}
@@ -216,7 +216,7 @@ func shown(arm string) func(dataset.Item, perturb.Condition, map[string]string) 
 		}
 	case armDiscussion:
 		return func(it dataset.Item, _ perturb.Condition, _ map[string]string) map[string]string {
-			return map[string]string{hint: Captions(it), summary: strings.TrimSpace(it.AnswerLeaking().Findings), "diagnosis": NewExpertCase(it).Diagnosis()}
+			return map[string]string{hint: captions(it), summary: strings.TrimSpace(it.AnswerLeaking().Findings), "diagnosis": newExpertCase(it).Diagnosis()}
 		}
 	}
 	return nil

@@ -22,40 +22,40 @@ const (
 
 // discussionScores are declared with add.
 func discussionScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(sentenceUnjudged, "sentences", score.Lower, Sentences, "sentences of the discussion that the verdict leaves out")
-	for _, s := range append(SectionNames(), "") {
+	add(sentenceUnjudged, "sentences", score.Lower, sentences, "sentences of the discussion that the verdict leaves out")
+	for _, s := range append(sectionNames(), "") {
 		where := "all sections"
 		if s != "" {
 			where, s = "section "+s, "_"+s
 		}
-		add(sentenceCount+s, "sentences", score.None, Sentences, "sentences with a verdict, "+where)
-		add(sentenceFactual+s, "sentences", score.Higher, Sentences, "factual ones, "+where)
+		add(sentenceCount+s, "sentences", score.None, sentences, "sentences with a verdict, "+where)
+		add(sentenceFactual+s, "sentences", score.Higher, sentences, "factual ones, "+where)
 	}
-	for _, c := range CriteriaNames() {
-		add(criterion+c, "points", score.Higher, Criteria, "0 to 2; of all judges the mean")
+	for _, c := range criteriaNames() {
+		add(criterion+c, "points", score.Higher, criteria, "0 to 2; of all judges the mean")
 	}
-	add(criteriaTotal, "points", score.Higher, Criteria, "sum of the five criteria, 0 to 10, whatever total the judge wrote; of all judges the mean")
+	add(criteriaTotal, "points", score.Higher, criteria, "sum of the five criteria, 0 to 10, whatever total the judge wrote; of all judges the mean")
 }
 
 // discussionOf is what judges say of a trial's discussion.
 func discussionOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(Sentences), s.Verdicts(Criteria)...)
-	out = append(out, score.EachJudge(s, Sentences, sentenceNames(), func(_ string, v DiscussionVerdict) map[string]float64 {
-		return countSentences(v, SectionsOf(text.Outside(s.Output.Answer)))
+	out := append(s.Verdicts(sentences), s.Verdicts(criteria)...)
+	out = append(out, score.EachJudge(s, sentences, sentenceNames(), func(_ string, v discussionVerdict) map[string]float64 {
+		return countSentences(v, sectionsOf(text.Outside(s.Output.Answer)))
 	})...)
-	return append(out, score.EachJudge(s, Criteria, gradeNames(), func(_ string, v map[string]any) map[string]float64 { return gradeScores(v) })...)
+	return append(out, score.EachJudge(s, criteria, gradeNames(), func(_ string, v map[string]any) map[string]float64 { return gradeScores(v) })...)
 }
 
 func sentenceNames() []string {
 	names := []string{sentenceUnjudged, sentenceCount, sentenceFactual}
-	for _, s := range SectionNames() {
+	for _, s := range sectionNames() {
 		names = append(names, sentenceCount+"_"+s, sentenceFactual+"_"+s)
 	}
 	return names
 }
 
 // countSentences counts a verdict's sentences by section, and all of them.
-func countSentences(v DiscussionVerdict, sections []Section) map[string]float64 {
+func countSentences(v discussionVerdict, sections []section) map[string]float64 {
 	n := map[string]float64{}
 	for _, name := range sentenceNames() {
 		n[name] = 0
@@ -77,7 +77,7 @@ func countSentences(v DiscussionVerdict, sections []Section) map[string]float64 
 
 func gradeNames() []string {
 	var names []string
-	for _, c := range CriteriaNames() {
+	for _, c := range criteriaNames() {
 		names = append(names, criterion+c)
 	}
 	return append(names, criteriaTotal)
@@ -87,7 +87,7 @@ func gradeNames() []string {
 // judge adds up is not looked at.
 func gradeScores(v map[string]any) map[string]float64 {
 	n, sum := map[string]float64{}, 0.
-	for _, c := range CriteriaNames() {
+	for _, c := range criteriaNames() {
 		x, _ := v[c].(float64)
 		n[criterion+c] = x
 		sum += x
@@ -99,7 +99,7 @@ func gradeScores(v map[string]any) map[string]float64 {
 // discussionLeaves are what is added up of the scores.
 func discussionLeaves() []score.Leaf {
 	var list []score.Leaf
-	for _, s := range append(SectionNames(), "") {
+	for _, s := range append(sectionNames(), "") {
 		if s != "" {
 			s = "_" + s
 		}
@@ -115,7 +115,7 @@ func discussionLeaves() []score.Leaf {
 // discussionTables are the sentences and the grades of the discussions of some rows.
 func discussionTables(sentences, grades string, rows func(score.Group) []score.Row) []score.Table {
 	said := score.Table{Name: sentences, Title: "Factual sentences of discussions", Rows: rows}
-	for _, s := range append(SectionNames(), "") {
+	for _, s := range append(sectionNames(), "") {
 		column := study.PercentColumn("pooled", "All sections", "factual sentences / sentences judged, pooled over sentences")
 		if s != "" {
 			column, s = study.PercentColumn(s, strings.ToUpper(s[:1])+s[1:], "factual sentences / sentences judged of the section, over all cases"), "_"+s

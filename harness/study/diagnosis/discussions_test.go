@@ -25,7 +25,7 @@ func TestGoldenDiscussion(t *testing.T) {
 	for _, c := range file.Cases {
 		if c.Means != nil {
 			v := map[string]any{"total": 3.} // what a judge adds up is not looked at
-			for i, name := range CriteriaNames() {
+			for i, name := range criteriaNames() {
 				v[name] = c.Means[i]
 			}
 			if got := gradeScores(v)[criteriaTotal]; !near(got, c.Out.Total) {
@@ -33,10 +33,10 @@ func TestGoldenDiscussion(t *testing.T) {
 			}
 			continue
 		}
-		var v DiscussionVerdict
+		var v discussionVerdict
 		for name, n := range c.Sections {
 			for i := range n[1] {
-				v.Sentences = append(v.Sentences, Judged{Section: published[name], Sentence: i + 1, Factual: i < n[0]})
+				v.Sentences = append(v.Sentences, judged{Section: published[name], Sentence: i + 1, Factual: i < n[0]})
 			}
 		}
 		n := countSentences(v, nil)

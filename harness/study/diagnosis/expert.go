@@ -23,10 +23,10 @@ type Case struct {
 	Discussion string           `json:"discussion,omitempty"`
 }
 
-// NewExpertCase is what judges are told of an item.
-func NewExpertCase(it dataset.Item) Case {
+// newExpertCase is what judges are told of an item.
+func newExpertCase(it dataset.Item) Case {
 	told := it.AnswerLeaking()
-	c := Case{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: Captions(it), Findings: told.Findings}
+	c := Case{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: captions(it), Findings: told.Findings}
 	if it.Case != nil {
 		c.History = it.Case.History
 	}
@@ -48,8 +48,8 @@ func (c Case) Diagnosis() string {
 	return c.Gold
 }
 
-// Captions are the experts' captions of an item, one a line, by number of the image.
-func Captions(it dataset.Item) string {
+// captions are the experts' captions of an item, one a line, by number of the image.
+func captions(it dataset.Item) string {
 	var lines []string
 	for i, c := range it.AnswerLeaking().Captions {
 		if c = strings.Join(strings.Fields(c), " "); c != "" {
@@ -59,23 +59,23 @@ func Captions(it dataset.Item) string {
 	return strings.Join(lines, "\n")
 }
 
-// ExpertKnown is what rules know of a case. They compare words with what experts say and
+// expertKnown is what rules know of a case. They compare words with what experts say and
 // know no medicine: what neither agrees nor disagrees with an expert's sentence gets
 // no verdict.
-type ExpertKnown struct {
+type expertKnown struct {
 	sentences []sentence
 	gold      text.Phrase
 	others    []string
 }
 
 // Images is what experts say of the images.
-func (c Case) Images() ExpertKnown { return c.known(c.Captions, c.Findings) }
+func (c Case) Images() expertKnown { return c.known(c.Captions, c.Findings) }
 
 // All is that, and their discussion.
-func (c Case) All() ExpertKnown { return c.known(c.Captions, c.Findings, c.Discussion) }
+func (c Case) All() expertKnown { return c.known(c.Captions, c.Findings, c.Discussion) }
 
-func (c Case) known(about ...string) ExpertKnown {
-	var k ExpertKnown
+func (c Case) known(about ...string) expertKnown {
+	var k expertKnown
 	for _, s := range about {
 		for _, one := range text.Sentences(s) {
 			k.sentences = append(k.sentences, statements(one)...)
@@ -92,10 +92,10 @@ func (c Case) known(about ...string) ExpertKnown {
 }
 
 // Silent says that experts say nothing in words.
-func (k ExpertKnown) Silent() bool { return len(k.sentences) == 0 }
+func (k expertKnown) Silent() bool { return len(k.sentences) == 0 }
 
 // Others are the texts of the options that are not right.
-func (k ExpertKnown) Others() []string { return k.others }
+func (k expertKnown) Others() []string { return k.others }
 
 // sentence is a statement, and the number of the image that it is of; "": it does
 // not say.
@@ -120,7 +120,7 @@ func statements(s string) (out []sentence) {
 // Says is how a sentence stands to what experts say: it is factual where they say
 // the same, not where all they say of the same thing is against it. ok false: they
 // say nothing of it.
-func (k ExpertKnown) Says(said string) (factual, ok bool) {
+func (k expertKnown) Says(said string) (factual, ok bool) {
 	against := false
 	for _, p := range statements(said) {
 		for _, e := range k.sentences {
@@ -139,7 +139,7 @@ func (k ExpertKnown) Says(said string) (factual, ok bool) {
 }
 
 // Named is the options that a sentence names: the gold one, another.
-func (k ExpertKnown) Named(sentence string) (gold, other bool) {
+func (k expertKnown) Named(sentence string) (gold, other bool) {
 	p := text.PhraseOf(sentence)
 	for _, o := range k.others {
 		other = other || expertNames(p, text.PhraseOf(o))
@@ -152,8 +152,8 @@ func expertNames(p, option text.Phrase) bool {
 	return len(option.Contents()) > 0 && text.Share(option.Contents(), p.Contents()) == 1
 }
 
-// Share is which share of options a text names, 0..1.
-func Share(options []string, in string) float64 {
+// share is which share of options a text names, 0..1.
+func share(options []string, in string) float64 {
 	p, n := text.PhraseOf(in), 0
 	for _, o := range options {
 		if expertNames(p, text.PhraseOf(o)) {

@@ -61,10 +61,10 @@ func pairNames(of string) []string {
 
 // agreementScores are declared with add.
 func agreementScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(labelled, "labels", score.None, Errors, "what experts said of steps of the case, by table")
-	add(matched, "labels", score.None, Errors, "those on a step that the judge judged, by its words")
+	add(labelled, "labels", score.None, errors, "what experts said of steps of the case, by table")
+	add(matched, "labels", score.None, errors, "those on a step that the judge judged, by its words")
 	for _, n := range pairNames(byJudge) {
-		add(n, "pairs", score.None, Errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
+		add(n, "pairs", score.None, errors, "a judge's verdict and an expert's label on the same step: what the judge says, then the expert")
 	}
 	for _, n := range pairNames(byExpert) {
 		add(n, "pairs", score.None, "", "two experts' labels on the same step, the first by name, then the other; of an item's first repeat")
@@ -76,8 +76,8 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 	if len(labels) == 0 {
 		return nil
 	}
-	out := score.EachJudge(s, Errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v Verdict) map[string]float64 {
-		var split SplitVerdict
+	out := score.EachJudge(s, errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v Verdict) map[string]float64 {
+		var split splitVerdict
 		s.Verdict(Split, splitter(s, judge), &split)
 		return withExperts(v, split.Steps, labels)
 	})
@@ -99,7 +99,7 @@ func withExperts(v Verdict, steps []string, labels []expertLabel) map[string]flo
 	}
 	for _, l := range labels {
 		at := slices.IndexFunc(steps, func(s string) bool { return text.Fold(s) == text.Fold(l.Text) })
-		said := slices.IndexFunc(v.Steps, func(j StepJudged) bool { return at >= 0 && j.Step == at+1 })
+		said := slices.IndexFunc(v.Steps, func(j stepJudged) bool { return at >= 0 && j.Step == at+1 })
 		if said < 0 {
 			continue
 		}

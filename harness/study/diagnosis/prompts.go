@@ -16,7 +16,7 @@ var files embed.FS
 // promptNames are the templates that bench.yaml may replace: one per arm and one
 // per rubric that asks a model.
 func promptNames() []string {
-	return append(armNames(), study.Name, Split, Errors, Sentences, Criteria)
+	return append(armNames(), study.Name, Split, errors, sentences, criteria)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
@@ -36,11 +36,11 @@ func load(given map[string]string) (study.Templates, error) {
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
 		{Names: []string{study.Name}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
 			Try: []any{accuracyCase(dataset.Item{Question: "Which?", Options: options, Answer: "A"}, answer)}},
-		{Names: []string{Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{SplitCase{Explanation: answer}}},
-		{Names: []string{Errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},
-			Try: []any{StepCase{Case: about, Explanation: answer, Steps: []string{"one"}}, StepCase{Explanation: answer, Steps: []string{"one"}}}},
-		{Names: []string{Sentences, Criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",
-			Must: []string{"Listed"}, Try: []any{DiscussionCase{Case: about, Sections: []Section{{Name: "outcome", Sentences: []string{"Good."}}}}, DiscussionCase{}}},
+		{Names: []string{Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{splitCase{Explanation: answer}}},
+		{Names: []string{errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},
+			Try: []any{stepCase{Case: about, Explanation: answer, Steps: []string{"one"}}, stepCase{Explanation: answer, Steps: []string{"one"}}}},
+		{Names: []string{sentences, criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",
+			Must: []string{"Listed"}, Try: []any{discussionCase{Case: about, Sections: []section{{Name: "outcome", Sentences: []string{"Good."}}}}, discussionCase{}}},
 	}}.Load(given)
 }
 

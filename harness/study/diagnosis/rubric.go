@@ -19,39 +19,39 @@ import (
 
 // The rubrics: each sentence, and the whole by five criteria.
 const (
-	Sentences = "sentences"
-	Criteria  = "criteria"
+	sentences = "sentences"
+	criteria  = "criteria"
 )
 
-// CriteriaNames are those that a discussion is graded by, 0 to 2 each.
-func CriteriaNames() []string {
+// criteriaNames are those that a discussion is graded by, 0 to 2 each.
+func criteriaNames() []string {
 	return []string{"overview", "pathophysiology", "imaging", "differentiation", "transfer"}
 }
 
-// Section is a part of a discussion, cut into sentences.
-type Section struct {
+// section is a part of a discussion, cut into sentences.
+type section struct {
 	Name      string   `json:"name"`
 	Sentences []string `json:"sentences"`
 }
 
-// DiscussionCase is what a judge of discussions sees.
-type DiscussionCase struct {
+// discussionCase is what a judge of discussions sees.
+type discussionCase struct {
 	Case     Case      `json:"case"`
 	Splitter int       `json:"splitter"` // version of what cut the sentences
-	Sections []Section `json:"sections"` // those of SectionNames that the text has, in that order
+	Sections []section `json:"sections"` // those of sectionNames that the text has, in that order
 }
 
 // discussionSplitter is the version of text.Sentences as discussions are cut by it; another
 // one makes other cases.
 const discussionSplitter = 1
 
-// NewDiscussionCase is a discussion as judges see it.
-func NewDiscussionCase(it dataset.Item, answer string) DiscussionCase {
-	return DiscussionCase{Case: NewExpertCase(it), Splitter: discussionSplitter, Sections: SectionsOf(answer)}
+// newDiscussionCase is a discussion as judges see it.
+func newDiscussionCase(it dataset.Item, answer string) discussionCase {
+	return discussionCase{Case: newExpertCase(it), Splitter: discussionSplitter, Sections: sectionsOf(answer)}
 }
 
 // Listed is the sections with their sentences by number, as a prompt shows them.
-func (c DiscussionCase) Listed() string {
+func (c discussionCase) Listed() string {
 	var b strings.Builder
 	for _, s := range c.Sections {
 		fmt.Fprintf(&b, "%s:\n", s.Name)
@@ -62,8 +62,8 @@ func (c DiscussionCase) Listed() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// SectionNames are the sections of a discussion, as scores name them.
-func SectionNames() []string {
+// sectionNames are the sections of a discussion, as scores name them.
+func sectionNames() []string {
 	return []string{"background", "clinical", "imaging", "outcome", "take-home"}
 }
 
@@ -80,9 +80,9 @@ func sectionOf(name string) string {
 	return ""
 }
 
-// SectionsOf cuts a discussion at its headings; what stands before the first is of
+// sectionsOf cuts a discussion at its headings; what stands before the first is of
 // no section. A section that comes twice is one.
-func SectionsOf(s string) []Section {
+func sectionsOf(s string) []section {
 	by := map[string][]string{}
 	heads := heading.FindAllStringSubmatchIndex(s, -1)
 	for i, m := range heads {
@@ -93,17 +93,17 @@ func SectionsOf(s string) []Section {
 		name := sectionOf(s[m[0]:m[1]])
 		by[name] = append(by[name], text.Sentences(s[m[1]:end])...)
 	}
-	var out []Section
-	for _, name := range SectionNames() {
+	var out []section
+	for _, name := range sectionNames() {
 		if len(by[name]) > 0 {
-			out = append(out, Section{name, by[name]})
+			out = append(out, section{name, by[name]})
 		}
 	}
 	return out
 }
 
-// Whole says whether experts wrote all five sections about a case.
-func Whole(it dataset.Item) bool {
+// whole says whether experts wrote all five sections about a case.
+func whole(it dataset.Item) bool {
 	var b strings.Builder
 	for _, s := range it.AnswerLeaking().Discussion {
 		if sectionOf(s.Name) != "" {
@@ -111,17 +111,17 @@ func Whole(it dataset.Item) bool {
 		}
 		fmt.Fprintf(&b, "%s\n", s.Text)
 	}
-	return len(SectionsOf(b.String())) == len(SectionNames())
+	return len(sectionsOf(b.String())) == len(sectionNames())
 }
 
 // Verdicts, as the schemas ask for them. That on the criteria is a number by name.
 type (
-	// DiscussionVerdict is what is said of sentences.
-	DiscussionVerdict struct {
-		Sentences []Judged `json:"sentences"`
+	// discussionVerdict is what is said of sentences.
+	discussionVerdict struct {
+		Sentences []judged `json:"sentences"`
 	}
-	// Judged is one of them.
-	Judged struct {
+	// judged is one of them.
+	judged struct {
 		Section  string `json:"section"`
 		Sentence int    `json:"sentence"` // from 1, in its section
 		Factual  bool   `json:"factual"`
@@ -144,22 +144,22 @@ const (
 "why":{"type":"string"}}}`
 )
 
-// DiscussionRubrics are asked with a study's own prompts, by name.
-func DiscussionRubrics(prompts map[string]*template.Template) []judge.Rubric {
+// discussionRubrics are asked with a study's own prompts, by name.
+func discussionRubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: Sentences, Template: prompts[Sentences], Schema: json.RawMessage(sentencesSchema),
+		{Name: sentences, Template: prompts[sentences], Schema: json.RawMessage(sentencesSchema),
 			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: judge.Checked(check), Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
-		{Name: Criteria, Template: prompts[Criteria], Schema: json.RawMessage(criteriaSchema),
+		{Name: criteria, Template: prompts[criteria], Schema: json.RawMessage(criteriaSchema),
 			Accept: judge.Accept{Free: []string{"why"}, Keys: map[string]string{"reason": "why", "rationale": "why"}}, Read: judge.Read(readCriteria), Rules: judge.ByRule(criteriaRules)},
 	}
 }
 
 // check refuses a verdict on sentences that are not there, and one that says two
 // things of one sentence. One that leaves sentences out stands: they are counted.
-func check(f DiscussionCase, v DiscussionVerdict) (results.Status, string) {
+func check(f discussionCase, v discussionVerdict) (results.Status, string) {
 	done := map[string]bool{}
 	for _, s := range v.Sentences {
-		at := slices.IndexFunc(f.Sections, func(x Section) bool { return x.Name == s.Section })
+		at := slices.IndexFunc(f.Sections, func(x section) bool { return x.Name == s.Section })
 		name := fmt.Sprintf("sentence %d of %s", s.Sentence, s.Section)
 		switch {
 		case at < 0 || s.Sentence > len(f.Sections[at].Sentences):
@@ -172,7 +172,7 @@ func check(f DiscussionCase, v DiscussionVerdict) (results.Status, string) {
 	return "", ""
 }
 
-func readSentences(v DiscussionVerdict) results.Reading {
+func readSentences(v discussionVerdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, s := range v.Sentences {
 		r.Fields = append(r.Fields, results.Field{Name: fmt.Sprintf("%s %d", s.Section, s.Sentence), Text: map[bool]string{true: "factual", false: "not factual"}[s.Factual], Decides: true})
@@ -182,20 +182,20 @@ func readSentences(v DiscussionVerdict) results.Reading {
 
 func readCriteria(v map[string]any) results.Reading {
 	var r results.Reading
-	for _, name := range CriteriaNames() {
+	for _, name := range criteriaNames() {
 		r.Fields = append(r.Fields, results.Field{Name: name, Text: fmt.Sprint(v[name]), Decides: true})
 	}
 	return r
 }
 
 // sentenceRules holds sentences against those of experts.
-func sentenceRules(f DiscussionCase) (any, string, bool) {
+func sentenceRules(f discussionCase) (any, string, bool) {
 	k := f.Case.All()
-	v := DiscussionVerdict{Sentences: []Judged{}}
+	v := discussionVerdict{Sentences: []judged{}}
 	for _, s := range f.Sections {
 		for i, sentence := range s.Sentences {
 			if factual, ok := k.Says(sentence); ok {
-				v.Sentences = append(v.Sentences, Judged{s.Name, i + 1, factual})
+				v.Sentences = append(v.Sentences, judged{s.Name, i + 1, factual})
 			}
 		}
 	}
@@ -205,9 +205,9 @@ func sentenceRules(f DiscussionCase) (any, string, bool) {
 // criteriaRules: how many content words of what experts wrote stand in the text: 2
 // from three fifths on, 1 from three tenths on. Differentiation counts the other
 // options that are named.
-func criteriaRules(f DiscussionCase) (any, string, bool) {
+func criteriaRules(f discussionCase) (any, string, bool) {
 	experts := map[string]text.Phrase{}
-	for _, s := range SectionsOf(f.Case.Discussion) {
+	for _, s := range sectionsOf(f.Case.Discussion) {
 		experts[s.Name] = text.PhraseOf(strings.Join(s.Sentences, " "))
 	}
 	if len(experts) == 0 {
@@ -222,7 +222,7 @@ func criteriaRules(f DiscussionCase) (any, string, bool) {
 	for name, section := range map[string]string{"overview": "background", "pathophysiology": "clinical", "imaging": "imaging", "transfer": "take-home"} {
 		v[name] = grade(text.Share(experts[section].Contents(), own[section].Contents()))
 	}
-	v["differentiation"] = grade(Share(f.Case.All().Others(), all))
+	v["differentiation"] = grade(share(f.Case.All().Others(), all))
 	return v, "", true
 }
 

@@ -16,7 +16,7 @@ import (
 // rubricOf is a rubric as it is asked, without its prompt.
 func rubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
-	for _, r := range DiscussionRubrics(nil) {
+	for _, r := range discussionRubrics(nil) {
 		if r.Name == name {
 			return r
 		}
@@ -57,17 +57,17 @@ func lexical(t *testing.T, rubric string, fields any) string {
 
 // TestLexicalDiscussion: sentences that experts say, or contradict; grades by words.
 func TestLexicalDiscussion(t *testing.T) {
-	c := DiscussionCase{Case: known(), Splitter: discussionSplitter, Sections: []Section{
+	c := discussionCase{Case: known(), Splitter: discussionSplitter, Sections: []section{
 		{"background", []string{"Fluid collects between the layers of the pleura.", "It is a matter of taste."}},
 		{"imaging", []string{"A severe effusion fills the right costophrenic angle."}}}}
-	if got := lexical(t, Sentences, c); got != `clean {"sentences":[{"factual":true,"section":"background","sentence":1},{"factual":false,"section":"imaging","sentence":1}]}` {
+	if got := lexical(t, sentences, c); got != `clean {"sentences":[{"factual":true,"section":"background","sentence":1},{"factual":false,"section":"imaging","sentence":1}]}` {
 		t.Errorf("%s", got)
 	}
-	if got := lexical(t, Criteria, c); got != `clean {"differentiation":0,"imaging":0,"overview":2,"pathophysiology":0,"transfer":0,"why":"compared by rule"}` {
+	if got := lexical(t, criteria, c); got != `clean {"differentiation":0,"imaging":0,"overview":2,"pathophysiology":0,"transfer":0,"why":"compared by rule"}` {
 		t.Errorf("%s", got)
 	}
 	c.Case.Discussion = "No headings at all."
-	if got := lexical(t, Criteria, c); !strings.HasPrefix(got, "abstained ") {
+	if got := lexical(t, criteria, c); !strings.HasPrefix(got, "abstained ") {
 		t.Errorf("%s", got)
 	}
 	for share, want := range map[float64]int{0: 0, 0.29: 0, 0.3: 1, 0.59: 1, 0.6: 2, 1: 2} {
@@ -79,9 +79,9 @@ func TestLexicalDiscussion(t *testing.T) {
 
 // TestSections: headings as models write them, and sentences that begin like one.
 func TestSections(t *testing.T) {
-	got := SectionsOf("Intro that is of no section.\n## **Background:**\nOne. Two.\n2. Clinical perspective: Three.\n**Imaging findings**\nFour.\nImaging showed fluid in the left angle of the chest.\n" +
+	got := sectionsOf("Intro that is of no section.\n## **Background:**\nOne. Two.\n2. Clinical perspective: Three.\n**Imaging findings**\nFour.\nImaging showed fluid in the left angle of the chest.\n" +
 		"OUTCOME:\n\nTake home message:\n- Five.\n")
-	want := []Section{{"background", []string{"One.", "Two."}}, {"clinical", []string{"Three."}},
+	want := []section{{"background", []string{"One.", "Two."}}, {"clinical", []string{"Three."}},
 		{"imaging", []string{"Four.", "Imaging showed fluid in the left angle of the chest."}}, {"take-home", []string{"Five."}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -90,13 +90,13 @@ func TestSections(t *testing.T) {
 
 // TestVerdictsThatCannotBe: what names a sentence that is not there, or twice, is refused.
 func TestVerdictsThatCannotBe(t *testing.T) {
-	c := judge.Case{Rubric: Sentences, Fields: DiscussionCase{Sections: []Section{{"outcome", []string{"One."}}}}}
+	c := judge.Case{Rubric: sentences, Fields: discussionCase{Sections: []section{{"outcome", []string{"One."}}}}}
 	sentence := func(section string, n int) string {
 		return fmt.Sprintf(`{"section":%q,"sentence":%d,"factual":true}`, section, n)
 	}
 	for list, refused := range map[string]bool{sentence("outcome", 1): false, "": false, sentence("outcome", 2): true, sentence("imaging", 1): true,
 		sentence("outcome", 1) + "," + sentence("outcome", 1): true} {
-		st, why := rubricOf(t, Sentences).Check(c, json.RawMessage(`{"sentences":[`+list+`]}`))
+		st, why := rubricOf(t, sentences).Check(c, json.RawMessage(`{"sentences":[`+list+`]}`))
 		if (st == results.StatusSchema) != refused || (why != "") != refused {
 			t.Errorf("[%s]: %q %s", list, st, why)
 		}
@@ -111,8 +111,8 @@ func FuzzSections(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		seen := map[string]bool{}
-		for _, x := range SectionsOf(s) {
-			if !slices.Contains(SectionNames(), x.Name) || seen[x.Name] || len(x.Sentences) == 0 {
+		for _, x := range sectionsOf(s) {
+			if !slices.Contains(sectionNames(), x.Name) || seen[x.Name] || len(x.Sentences) == 0 {
 				t.Errorf("%q: %+v", s, x)
 			}
 			seen[x.Name] = true

@@ -45,7 +45,7 @@ func scoring() score.Rules {
 	stepScores(add)
 	agreementScores(add)
 	discussionScores(add)
-	Scores(add)
+	scores(add)
 	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
 		Facts:    func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) },
@@ -64,9 +64,9 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return append(append(out, stepsOf(s)...), agreement(s, facts.Experts)...)
 	case armCaptions:
-		return WritingCaptions(s, facts.Captions)
+		return writingCaptions(s, facts.Captions)
 	case armFindings:
-		return WritingFindings(s, facts.Findings)
+		return writingFindings(s, facts.Findings)
 	case armDiscussion:
 		return discussionOf(s)
 	}

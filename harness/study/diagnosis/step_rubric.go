@@ -19,26 +19,26 @@ import (
 // The rubrics: an explanation is split into steps, and these are judged.
 const (
 	Split  = "steps"
-	Errors = "step_errors"
+	errors = "step_errors"
 )
 
 const most = 15 // steps of a split
 
-// Other is the type of an error of no other type.
-const Other = "other"
+// other is the type of an error of no other type.
+const other = "other"
 
-// Types are the types of errors that a step can have, several at once.
-func Types() []string {
-	return []string{"reasoning", "image_understanding", "clinical_scenario", "medical_knowledge", Other}
+// types are the types of errors that a step can have, several at once.
+func types() []string {
+	return []string{"reasoning", "image_understanding", "clinical_scenario", "medical_knowledge", other}
 }
 
-// SplitCase is what is split into steps.
-type SplitCase struct {
+// splitCase is what is split into steps.
+type splitCase struct {
 	Explanation string `json:"explanation"`
 }
 
-// StepCase is what a judge of steps sees; Steps come from the split.
-type StepCase struct {
+// stepCase is what a judge of steps sees; Steps come from the split.
+type stepCase struct {
 	Case        Case     `json:"case"`
 	Explanation string   `json:"explanation"`
 	Steps       []string `json:"steps,omitempty"`
@@ -46,16 +46,16 @@ type StepCase struct {
 
 // Verdicts, as the schemas ask for them.
 type (
-	// SplitVerdict is the steps of an explanation.
-	SplitVerdict struct {
+	// splitVerdict is the steps of an explanation.
+	splitVerdict struct {
 		Steps []string `json:"steps"`
 	}
 	// Verdict is what is said of the steps.
 	Verdict struct {
-		Steps []StepJudged `json:"steps"`
+		Steps []stepJudged `json:"steps"`
 	}
-	// StepJudged is one of them.
-	StepJudged struct {
+	// stepJudged is one of them.
+	stepJudged struct {
 		Step        int      `json:"step"` // from 1
 		Factual     bool     `json:"is_factual"`
 		Critical    bool     `json:"is_critical"`
@@ -93,18 +93,18 @@ func accept() judge.Accept {
 func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
 		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
-		{Name: Errors, Needs: []string{Split}, Join: join, Template: prompts[Errors], Schema: json.RawMessage(errorsSchema),
+		{Name: errors, Needs: []string{Split}, Join: join, Template: prompts[errors], Schema: json.RawMessage(errorsSchema),
 			Accept: accept(), Check: judge.Checked(checkStep), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }
 
 // join puts the steps of a split into the case.
 func join(fields any, needed map[string]json.RawMessage) (any, string) {
-	c, err := judge.Fields[StepCase](judge.Case{Rubric: Errors, Fields: fields})
+	c, err := judge.Fields[stepCase](judge.Case{Rubric: errors, Fields: fields})
 	if err != nil {
 		return nil, err.Error()
 	}
-	var v SplitVerdict
+	var v splitVerdict
 	if err := json.Unmarshal(needed[Split], &v); err != nil {
 		return nil, "the split cannot be read: " + err.Error()
 	}
@@ -117,7 +117,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 
 // checkStep refuses a verdict on steps that are not there, and one that says two things
 // of one step. One that leaves steps out stands: they are counted.
-func checkStep(f StepCase, v Verdict) (results.Status, string) {
+func checkStep(f stepCase, v Verdict) (results.Status, string) {
 	done := map[int]bool{}
 	for _, s := range v.Steps {
 		switch {
@@ -131,7 +131,7 @@ func checkStep(f StepCase, v Verdict) (results.Status, string) {
 	return "", ""
 }
 
-func readSplit(v SplitVerdict) results.Reading {
+func readSplit(v splitVerdict) results.Reading {
 	r := results.Reading{Fields: []results.Field{{Name: "steps", Text: fmt.Sprint(len(v.Steps))}}, More: true}
 	for i, s := range v.Steps {
 		r.Quotes = append(r.Quotes, results.Quote{Text: s, Says: fmt.Sprintf("step %d", i+1)})
@@ -157,25 +157,25 @@ func readErrors(v Verdict) results.Reading {
 var finalLine = regexp.MustCompile(`(?i)^[\s*_#]*final answer\b`)
 
 // splitRules takes every sentence as a step; what is beyond the last place joins it.
-func splitRules(f SplitCase) (any, string, bool) {
+func splitRules(f splitCase) (any, string, bool) {
 	steps := slices.DeleteFunc(text.Sentences(f.Explanation), func(s string) bool { return finalLine.MatchString(s) })
 	if len(steps) > most {
 		steps = append(steps[:most-1:most-1], strings.Join(steps[most-1:], " "))
 	}
-	return SplitVerdict{Steps: append([]string{}, steps...)}, "", true
+	return splitVerdict{Steps: append([]string{}, steps...)}, "", true
 }
 
 // errorRules: a sentence about the images is held against the experts' sentences;
 // one that names one option alone, and nothing else that is known, is the
 // conclusion, on which the answer rests.
-func errorRules(f StepCase) (any, string, bool) {
+func errorRules(f stepCase) (any, string, bool) {
 	k := f.Case.Images()
 	if k.Silent() {
 		return nil, "nothing is known of the case's images in words", false
 	}
-	v := Verdict{Steps: []StepJudged{}}
+	v := Verdict{Steps: []stepJudged{}}
 	for i, s := range f.Steps {
-		one := StepJudged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
+		one := stepJudged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
 		gold, another := k.Named(s)
 		factual, ok := k.Says(s)
 		switch {

@@ -51,19 +51,19 @@ func stepLexical(t *testing.T, rubric string, fields any) string {
 // each is held against what experts say, and an option that is named alone is the
 // conclusion.
 func TestLexicalSteps(t *testing.T) {
-	if got := stepLexical(t, Split, SplitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
+	if got := stepLexical(t, Split, splitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
 		t.Errorf("%s", got)
 	}
 	var long []string
 	for i := range 20 {
 		long = append(long, fmt.Sprintf("Claim %d holds.", i))
 	}
-	var v SplitVerdict
-	_, body, _ := strings.Cut(stepLexical(t, Split, SplitCase{strings.Join(long, "\n")}), " ")
+	var v splitVerdict
+	_, body, _ := strings.Cut(stepLexical(t, Split, splitCase{strings.Join(long, "\n")}), " ")
 	if err := json.Unmarshal([]byte(body), &v); err != nil || len(v.Steps) != 15 || strings.Join(v.Steps, " ") != strings.Join(long, " ") {
 		t.Errorf("%d steps, %v: %q", len(v.Steps), err, v.Steps)
 	}
-	if got := stepLexical(t, Split, SplitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
+	if got := stepLexical(t, Split, splitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
 		t.Errorf("%s", got)
 	}
 	for step, want := range map[string]string{
@@ -79,7 +79,7 @@ func TestLexicalSteps(t *testing.T) {
 		"Image 2: No device is seen.": "factual",
 	} {
 		got := ""
-		_, body, _ := strings.Cut(stepLexical(t, Errors, StepCase{Case: known(), Explanation: "x", Steps: []string{step}}), " ")
+		_, body, _ := strings.Cut(stepLexical(t, errors, stepCase{Case: known(), Explanation: "x", Steps: []string{step}}), " ")
 		var v Verdict
 		if err := json.Unmarshal([]byte(body), &v); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestLexicalSteps(t *testing.T) {
 			t.Errorf("%q: %q, want %q", step, got, want)
 		}
 	}
-	if got := stepLexical(t, Errors, StepCase{Case: Case{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
+	if got := stepLexical(t, errors, stepCase{Case: Case{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
 		t.Errorf("%s", got)
 	}
 }
@@ -105,20 +105,20 @@ func TestLexicalSteps(t *testing.T) {
 // TestStepVerdictsThatCannotBe: what names a step that is not there, or twice, is refused;
 // a split without steps leaves nothing to judge.
 func TestStepVerdictsThatCannotBe(t *testing.T) {
-	c := judge.Case{Rubric: Errors, Fields: StepCase{Steps: []string{"one", "two"}}}
+	c := judge.Case{Rubric: errors, Fields: stepCase{Steps: []string{"one", "two"}}}
 	step := func(n int) string {
 		return fmt.Sprintf(`{"step":%d,"is_factual":true,"is_critical":false,"error_types":[],"explanation":""}`, n)
 	}
 	for list, refused := range map[string]bool{step(1) + "," + step(2): false, step(2): false, step(3): true, step(1) + "," + step(1): true} {
-		st, why := stepRubricOf(t, Errors).Check(c, json.RawMessage(`{"steps":[`+list+`]}`))
+		st, why := stepRubricOf(t, errors).Check(c, json.RawMessage(`{"steps":[`+list+`]}`))
 		if (st == results.StatusSchema) != refused || (why != "") != refused {
 			t.Errorf("[%s]: %q %s", list, st, why)
 		}
 	}
-	if joined, why := join(StepCase{Explanation: "x"}, map[string]json.RawMessage{Split: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(StepCase).Steps, []string{"one"}) {
+	if joined, why := join(stepCase{Explanation: "x"}, map[string]json.RawMessage{Split: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(stepCase).Steps, []string{"one"}) {
 		t.Errorf("%+v, %s", joined, why)
 	}
-	if _, why := join(StepCase{}, map[string]json.RawMessage{Split: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
+	if _, why := join(stepCase{}, map[string]json.RawMessage{Split: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
 		t.Errorf("no steps: %q", why)
 	}
 }

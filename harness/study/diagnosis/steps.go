@@ -28,7 +28,7 @@ const (
 
 func stepNames() []string {
 	list := []string{stepCount, stepUnjudged, stepWrong, stepCritical, stepCritWrong}
-	for _, t := range Types() {
+	for _, t := range types() {
 		list = append(list, stepTyped+t, stepCritTyped+t)
 	}
 	return list
@@ -36,23 +36,23 @@ func stepNames() []string {
 
 // stepScores are declared with add.
 func stepScores(add func(name, unit string, better score.Better, rubric, help string)) {
-	add(stepCount, "steps", score.None, Errors, "steps with a verdict")
-	add(stepUnjudged, "steps", score.Lower, Errors, "steps that the verdict leaves out")
-	add(stepWrong, "steps", score.Lower, Errors, "steps that are not factual")
-	add(stepCritical, "steps", score.None, Errors, "steps that the answer rests on")
-	add(stepCritWrong, "steps", score.Lower, Errors, "critical steps that are not factual")
-	for _, t := range Types() {
-		add(stepTyped+t, "steps", score.Lower, Errors, "steps that are not factual and carry this type; a step may carry several")
+	add(stepCount, "steps", score.None, errors, "steps with a verdict")
+	add(stepUnjudged, "steps", score.Lower, errors, "steps that the verdict leaves out")
+	add(stepWrong, "steps", score.Lower, errors, "steps that are not factual")
+	add(stepCritical, "steps", score.None, errors, "steps that the answer rests on")
+	add(stepCritWrong, "steps", score.Lower, errors, "critical steps that are not factual")
+	for _, t := range types() {
+		add(stepTyped+t, "steps", score.Lower, errors, "steps that are not factual and carry this type; a step may carry several")
 	}
-	for _, t := range Types() {
-		add(stepCritTyped+t, "steps", score.Lower, Errors, "the same of critical steps")
+	for _, t := range types() {
+		add(stepCritTyped+t, "steps", score.Lower, errors, "the same of critical steps")
 	}
 }
 
 // stepsOf is what judges say of the steps of a trial's explanation.
 func stepsOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(Split), s.Verdicts(Errors)...)
-	return append(out, score.EachJudge(s, Errors, stepNames(), func(judge string, v Verdict) map[string]float64 {
+	out := append(s.Verdicts(Split), s.Verdicts(errors)...)
+	return append(out, score.EachJudge(s, errors, stepNames(), func(judge string, v Verdict) map[string]float64 {
 		n := countSteps(v, splitBy(s, judge))
 		if s.Released {
 			unjudgedAreFalse(n)
@@ -72,7 +72,7 @@ func splitter(s score.Sample, judge string) string {
 
 // splitBy is how many steps a judge of steps was shown; -1: it is not known.
 func splitBy(s score.Sample, judge string) int {
-	var v SplitVerdict
+	var v splitVerdict
 	if !s.Verdict(Split, splitter(s, judge), &v) {
 		return -1
 	}
@@ -97,8 +97,8 @@ func countSteps(v Verdict, steps int) map[string]float64 {
 		}
 		n[stepWrong]++
 		n[stepCritWrong] += score.OneIf(s.Critical)
-		for _, t := range Types() {
-			if slices.Contains(s.Types, t) || t == Other && len(s.Types) == 0 {
+		for _, t := range types() {
+			if slices.Contains(s.Types, t) || t == other && len(s.Types) == 0 {
 				n[stepTyped+t]++
 				n[stepCritTyped+t] += score.OneIf(s.Critical)
 			}
@@ -117,7 +117,7 @@ func unjudgedAreFalse(n map[string]float64) {
 	n[stepUnjudged] = 0
 	n[stepCount] += missing
 	n[stepWrong] += missing
-	n[stepTyped+Other] += missing
+	n[stepTyped+other] += missing
 }
 
 // stepLeaves are what is added up of the scores.
@@ -131,7 +131,7 @@ func stepLeaves() []score.Leaf {
 	}
 	share(leafWrong+allSteps, stepWrong, stepCount)
 	share(leafWrong+critSteps, stepCritWrong, stepCritical)
-	for _, t := range Types() {
+	for _, t := range types() {
 		share(leafTyped+stepTyped+t, stepTyped+t, stepWrong)
 		share(leafTyped+stepCritTyped+t, stepCritTyped+t, stepCritWrong)
 	}
@@ -172,7 +172,7 @@ func stepTable(name string, of func(all score.Group) score.Group) score.Table {
 		study.Count("unjudged", "Left out", "steps that verdicts leave out, critical or not", score.Total(stepUnjudged)),
 		study.Percent("wrong", "Not factual", "steps that are not factual / steps judged", bySteps(func(s string) score.Kind { return score.Percent(leafWrong + s) })),
 	}}
-	for _, kind := range Types() {
+	for _, kind := range types() {
 		t.Columns = append(t.Columns, score.Metric{Column: study.PercentColumn(kind, strings.ReplaceAll(kind, "_", " "), "steps that are not factual and carry this type / steps that are not factual; types may sum to more than 100 %"),
 			Of: bySteps(func(s string) score.Kind {
 				return score.Percent(leafTyped + map[string]string{allSteps: stepTyped, critSteps: stepCritTyped}[s] + kind)

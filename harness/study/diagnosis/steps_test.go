@@ -53,7 +53,7 @@ func TestGoldenStepErrors(t *testing.T) {
 				if s.F == nil {
 					continue // no verdict
 				}
-				one := StepJudged{Step: i + 1, Factual: *s.F, Critical: s.C}
+				one := stepJudged{Step: i + 1, Factual: *s.F, Critical: s.C}
 				for _, e := range s.E {
 					one.Types = append(one.Types, goldenTypes()[e])
 				}
@@ -68,7 +68,7 @@ func TestGoldenStepErrors(t *testing.T) {
 			g := got[which]
 			for name, pair := range map[string][2]float64{"steps": {g[stepCount], want.Steps}, "factual": {g[stepCount] - g[stepWrong], want.Factual},
 				"critical": {g[stepCritical], want.Critical}, "critical factual": {g[stepCritical] - g[stepCritWrong], want.CriticalFactual},
-				"errors": {g[stepWrong], want.ErrN}, "critical errors": {g[stepCritWrong], want.CritErrN}, "unspecified": {g[stepTyped+Other], want.Unspecified}} {
+				"errors": {g[stepWrong], want.ErrN}, "critical errors": {g[stepCritWrong], want.CritErrN}, "unspecified": {g[stepTyped+other], want.Unspecified}} {
 				if pair[0] != pair[1] {
 					t.Errorf("%s, %s: %s %v, want %v", c.ID, which, name, pair[0], pair[1])
 				}
@@ -90,14 +90,14 @@ func TestGoldenStepErrors(t *testing.T) {
 // TestUnjudgedSteps: by the paper they are left out and counted, and as the authors' code
 // has them they are errors.
 func TestUnjudgedSteps(t *testing.T) {
-	v := Verdict{Steps: []StepJudged{{Step: 1, Factual: true, Critical: true}, {Step: 2, Types: []string{Types()[0]}}}}
+	v := Verdict{Steps: []stepJudged{{Step: 1, Factual: true, Critical: true}, {Step: 2, Types: []string{types()[0]}}}}
 	want := countSteps(v, 5)
 	if want[stepUnjudged] != 3 || want[stepCount] != 2 || want[stepWrong] != 1 || want[stepCritical] != 1 {
 		t.Fatalf("by the paper: %v", want)
 	}
 	got := maps.Clone(want)
 	unjudgedAreFalse(got)
-	want[stepUnjudged], want[stepCount], want[stepWrong], want[stepTyped+Other] = 0, 5, 4, 3
+	want[stepUnjudged], want[stepCount], want[stepWrong], want[stepTyped+other] = 0, 5, 4, 3
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

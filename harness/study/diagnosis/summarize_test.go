@@ -350,7 +350,7 @@ func TestJudgesAndExperts(t *testing.T) {
 			b.item(id, itemFacts{Images: 2, Experts: []expertLabel{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
 			for repeat := range 2 { // pairs of judge and expert again, of experts not
 				b.put(id, armMCQ, "baseline", repeat, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["The step.","More."]}`,
-					Errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
+					errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
 			}
 			at++
 		}
@@ -462,16 +462,16 @@ func TestJudgedTables(t *testing.T) {
 	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
 	b.item("b", itemFacts{Images: 2})
 	b.put("a", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["one","two","three"]}`,
-		Errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
+		errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
 	b.put("b", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"incorrect","why":""}`, Split, `{"steps":["one","two"]}`,
-		Errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
+		errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
 	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
 	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")
-	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", Report, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
+	b.put("a", armFindings, "baseline", 0, "Severe effusion on the left.", report, `{"radgraph_f1":0.3,"bertscore":0.4,"chexbert":0.5}`)
 	b.put("b", armFindings, "baseline", 0, "")
-	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", Sentences,
+	b.put("a", armDiscussion, "baseline", 0, "Background: One. Two.\nOutcome:\nThree. Four.", sentences,
 		`{"sentences":[{"section":"background","sentence":1,"factual":true},{"section":"background","sentence":2,"factual":false},{"section":"outcome","sentence":1,"factual":true}]}`,
-		Criteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
+		criteria, `{"overview":2,"pathophysiology":1,"imaging":0,"differentiation":2,"transfer":1,"total":10,"why":""}`)
 	all, right, wrong := "all", "right", "wrong"
 	nan := math.NaN()
 	none := [3]int{}

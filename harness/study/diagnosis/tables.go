@@ -130,7 +130,7 @@ func leaves() []score.Leaf {
 	list = append(append(list, marginalLeaves()...), stepLeaves()...)
 	list = append(list, agreementLeaves()...)
 	list = append(list, discussionLeaves()...)
-	return append(list, WritingLeaves()...)
+	return append(list, writingLeaves()...)
 }
 
 // everyCondition is all that a plan can have beside the baseline.
@@ -250,8 +250,8 @@ func tables(judges map[string][]string) []score.Table {
 		}
 	}
 	fromImages := func(all score.Group) score.Group { return all.In(score.Keys{armMCQ, alone}) }
-	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[Errors], fromImages))
-	list = append(list, WritingTables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
+	list = append(list, stepTable("diagnosis-steps", fromImages), agreementTable("diagnosis-experts", judges[errors], fromImages))
+	list = append(list, writingTables("diagnosis-captions", "diagnosis-findings", armRow(armCaptions), armRow(armFindings))...)
 	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		score.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},

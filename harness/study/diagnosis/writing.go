@@ -18,8 +18,8 @@ import (
 	"assay/results/text"
 )
 
-// Report is the rubric of the neural parts of RadCliQ-v1, which tools give.
-const Report = "report"
+// report is the rubric of the neural parts of RadCliQ-v1, which tools give.
+const report = "report"
 
 // Names of the scores of a trial.
 const (
@@ -30,16 +30,16 @@ const (
 	radCliQ       = "radcliq_v1"
 )
 
-// WritingCase is a report beside that of experts, for tools that compare them.
-type WritingCase struct {
+// writingCase is a report beside that of experts, for tools that compare them.
+type writingCase struct {
 	Report    string `json:"report"`
 	Reference string `json:"reference"`
 }
 
-// CaseOf is the findings that a model wrote; false: experts wrote none.
-func CaseOf(it dataset.Item, answer string) (WritingCase, bool) {
+// caseOf is the findings that a model wrote; false: experts wrote none.
+func caseOf(it dataset.Item, answer string) (writingCase, bool) {
 	ref := it.AnswerLeaking().Findings
-	return WritingCase{Report: answer, Reference: ref}, ref != ""
+	return writingCase{Report: answer, Reference: ref}, ref != ""
 }
 
 type verdict struct {
@@ -53,9 +53,9 @@ const schema = `{"type":"object","additionalProperties":false,"required":["radgr
 "bertscore":{"type":"number","minimum":-2,"maximum":1},
 "chexbert":{"type":"number","minimum":-1,"maximum":1}}}`
 
-// Rubric is answered by files alone.
-func Rubric() judge.Rubric {
-	return judge.Rubric{Name: Report, Schema: json.RawMessage(schema), Read: judge.Read(read)}
+// rubric is answered by files alone.
+func rubric() judge.Rubric {
+	return judge.Rubric{Name: report, Schema: json.RawMessage(schema), Read: judge.Read(read)}
 }
 
 func read(v verdict) results.Reading {
@@ -63,13 +63,13 @@ func read(v verdict) results.Reading {
 		{Name: "bertscore", Text: fmt.Sprint(v.BERTScore), Decides: true}, {Name: "chexbert", Text: fmt.Sprint(v.CheXbert), Decides: true}}}
 }
 
-// Scores are declared with add.
-func Scores(add func(name, unit string, better score.Better, rubric, help string)) {
+// scores are declared with add.
+func scores(add func(name, unit string, better score.Better, rubric, help string)) {
 	add(captionsRouge, "1", score.Higher, "", "ROUGE-L F of each caption against the experts', mean over the images that experts captioned; a missing caption is 0")
 	add(captionsBLEU, "1", score.Higher, "", "BLEU-2 of the same")
 	add(findingsRouge, "1", score.Higher, "", "ROUGE-L F of the findings against the experts'")
 	add(findingsBLEU, "1", score.Higher, "", "BLEU-2 of the same")
-	add(radCliQ, "1", score.Lower, Report, "RadCliQ-v1 of the findings, from RadGraph F1, BERTScore and CheXbert similarity of a side file and our BLEU-2")
+	add(radCliQ, "1", score.Lower, report, "RadCliQ-v1 of the findings, from RadGraph F1, BERTScore and CheXbert similarity of a side file and our BLEU-2")
 }
 
 var captionLine = regexp.MustCompile(`(?im)^[\s*_#-]*(?:image\s*)?(\d{1,2})[*_]*\s*[.:)–-][*_]*\s*(.*)$`)
@@ -86,8 +86,8 @@ func captionsIn(s string) map[int]string {
 	return out
 }
 
-// WritingCaptions are the scores of a trial that wrote captions; experts' are by image.
-func WritingCaptions(s score.Sample, experts []string) []score.Value {
+// writingCaptions are the scores of a trial that wrote captions; experts' are by image.
+func writingCaptions(s score.Sample, experts []string) []score.Value {
 	both := func(make func(name string) score.Value) []score.Value {
 		return []score.Value{make(captionsRouge), make(captionsBLEU)}
 	}
@@ -110,9 +110,9 @@ func WritingCaptions(s score.Sample, experts []string) []score.Value {
 	return []score.Value{score.ValueOf(captionsRouge, "", rouge/float64(n)), score.ValueOf(captionsBLEU, "", bleu/float64(n))}
 }
 
-// WritingFindings are the scores of a trial that wrote findings.
-func WritingFindings(s score.Sample, experts string) []score.Value {
-	own := s.Verdicts(Report)
+// writingFindings are the scores of a trial that wrote findings.
+func writingFindings(s score.Sample, experts string) []score.Value {
+	own := s.Verdicts(report)
 	bleu := text.BLEU2(text.Outside(s.Output.Answer), experts)
 	switch {
 	case experts == "":
@@ -125,25 +125,25 @@ func WritingFindings(s score.Sample, experts string) []score.Value {
 	default:
 		own = append(own, score.ValueOf(findingsRouge, "", text.RougeL(text.Outside(s.Output.Answer), experts)), score.ValueOf(findingsBLEU, "", bleu))
 	}
-	if len(s.Judges(Report)) == 0 {
-		return append(own, score.Undefined(radCliQ, "", "no side file of its neural parts is a judge of rubric "+Report))
+	if len(s.Judges(report)) == 0 {
+		return append(own, score.Undefined(radCliQ, "", "no side file of its neural parts is a judge of rubric "+report))
 	}
-	return append(own, score.EachJudge(s, Report, []string{radCliQ}, func(_ string, v verdict) map[string]float64 {
+	return append(own, score.EachJudge(s, report, []string{radCliQ}, func(_ string, v verdict) map[string]float64 {
 		return map[string]float64{radCliQ: text.RadCliQ(v.RadGraph, v.BERTScore, v.CheXbert, bleu)}
 	})...)
 }
 
-// WritingLeaves are what is added up of the scores.
-func WritingLeaves() []score.Leaf {
+// writingLeaves are what is added up of the scores.
+func writingLeaves() []score.Leaf {
 	var list []score.Leaf
 	for _, n := range []string{captionsRouge, captionsBLEU, findingsRouge, findingsBLEU} {
 		list = append(list, score.Leaf{Score: n, Why: "the model was not asked to write it", Undefined: "experts wrote none to compare with"})
 	}
-	return append(list, score.Leaf{Score: radCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + Report})
+	return append(list, score.Leaf{Score: radCliQ, Why: "the side file has no row of these reports", Undefined: "no side file of its neural parts is a judge of rubric " + report})
 }
 
-// WritingTables are those of captions and of findings.
-func WritingTables(captions, findings string, captioned, found func(score.Group) []score.Row) []score.Table {
+// writingTables are those of captions and of findings.
+func writingTables(captions, findings string, captioned, found func(score.Group) []score.Row) []score.Table {
 	return []score.Table{
 		{Name: captions, Title: "Captions beside those of experts", Rows: captioned, Columns: []score.Metric{
 			{Column: results.Column{Name: "rouge_l", Title: "ROUGE-L", Digits: 4, Help: "F, mean over the images of a case, then over cases"}, Of: score.Mean(captionsRouge)},

@@ -15,8 +15,8 @@ import (
 // few items are no question whose answers are counted.
 const few = 5
 
-// Questions are what items ask: many items share a question.
-type Questions struct {
+// questions are what items ask: many items share a question.
+type questions struct {
 	list []question
 	of   map[string]posed // by item
 }
@@ -30,15 +30,15 @@ type question struct {
 // it is none of them.
 type posed struct{ question, gold int32 }
 
-// QuestionsOf reads them from a store; items of an older assay have none.
-func QuestionsOf(ctx context.Context, st *store.Store) (*Questions, error) {
-	q := &Questions{of: map[string]posed{}}
+// questionsOf reads them from a store; items of an older assay have none.
+func questionsOf(ctx context.Context, st *store.Store) (*questions, error) {
+	q := &questions{of: map[string]posed{}}
 	at := map[string]int{}
 	for it, err := range st.Items(ctx, Study) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := study.FactsOf[Item](it)
+		f, err := study.FactsOf[item](it)
 		if err != nil {
 			return nil, err
 		}
@@ -73,15 +73,15 @@ type asking struct {
 	said     int32 // -1: none of the options
 }
 
-// Answers are how often one answer to a question is the gold one, and how often it was
+// answers are how often one answer to a question is the gold one, and how often it was
 // given, in per cent.
-type Answers struct {
+type answers struct {
 	Question, Answer string
 	Gold, Said       *results.Estimate
 }
 
 // ask takes in an answer to an unchanged question.
-func (c *Collector) ask(a *arm, item int, t *score.Scored) {
+func (c *collector) ask(a *arm, item int, t *score.Scored) {
 	p, ok := c.questions.of[t.Row.Key.Item]
 	if !ok {
 		return
@@ -103,7 +103,7 @@ type gradeShown struct {
 
 // frequent adds how often each answer is the gold one, and was given: of each question, and of
 // all questions of a type that have the same answers, where they are several.
-func (c *Collector) frequent(s *score.PairSample, a *arm) {
+func (c *collector) frequent(s *score.PairSample, a *arm) {
 	type family struct {
 		kind, options string
 	}
@@ -143,7 +143,7 @@ func (c *Collector) frequent(s *score.PairSample, a *arm) {
 }
 
 // share is how often each option is the gold answer and was said.
-func (c *Collector) share(s *score.PairSample, asked []asking, list []gradeShown) (out []Answers) {
+func (c *collector) share(s *score.PairSample, asked []asking, list []gradeShown) (out []answers) {
 	// Of each question: what is gold, then what was said, the last of each none of the options.
 	from, most := make([]int, len(c.questions.list)), 0
 	for i, q := range c.questions.list {
@@ -203,7 +203,7 @@ func (c *Collector) share(s *score.PairSample, asked []asking, list []gradeShown
 		}
 		k := len(x.options)
 		for i, option := range x.options {
-			out = append(out, Answers{x.title, option, gold.Of(estimates[i], "no gold answer is an option"), said.Of(estimates[k+i], "no answer is an option")})
+			out = append(out, answers{x.title, option, gold.Of(estimates[i], "no gold answer is an option"), said.Of(estimates[k+i], "no answer is an option")})
 		}
 		estimates = estimates[2*k:]
 	}

@@ -26,7 +26,7 @@ func BenchmarkSummarize(b *testing.B) {
 			bench.put(i, name, []string{"left", "right"}[(i*7+k)%2], said{judge: "j", cf: 1 + i%5, ca: 1 + (i+k)%5, ct: 1 + k%5})
 		}
 	}
-	judges := map[string][]string{RubricCF: {"j"}, RubricCA: {"j"}, RubricCT: {"j"}}
+	judges := map[string][]string{rubricCF: {"j"}, rubricCA: {"j"}, rubricCT: {"j"}}
 	for b.Loop() {
 		if _, err := bench.study.Summarize(context.Background(), bench.store, judges, nil); err != nil {
 			b.Fatal(err)

@@ -16,8 +16,8 @@ const (
 	tableQuestions   = "faithfulness-questions"
 )
 
-func gradesOf(all score.Group) *Collector {
-	return all.Extra.(study.Beside).More.(*Collector)
+func gradesOf(all score.Group) *collector {
+	return all.Extra.(study.Beside).More.(*collector)
 }
 
 // shown is a column that a row brings its estimate of along.
@@ -49,8 +49,8 @@ func (c conditions) choiceTables() []score.Table {
 				return out
 			},
 			Columns: []score.Metric{
-				shown(column("value", "Value", "", 2, "0 to 100: mean over judges, then over conditions, unweighted, as in the first table"), func(l Line) *results.Estimate { return l.Value }),
-				shown(column("change", "Change", "points", 2, "less the value in use (the first row of a measure); the interval draws the same items for both"), func(l Line) *results.Estimate {
+				shown(column("value", "Value", "", 2, "0 to 100: mean over judges, then over conditions, unweighted, as in the first table"), func(l line) *results.Estimate { return l.Value }),
+				shown(column("change", "Change", "points", 2, "less the value in use (the first row of a measure); the interval draws the same items for both"), func(l line) *results.Estimate {
 					if l.Used {
 						return score.Known(score.Count{N: l.Value.N}, l.Value.Why, 0, l.Value.N > 0)
 					}
@@ -68,11 +68,11 @@ func (c conditions) choiceTables() []score.Table {
 				return out
 			},
 			Columns: []score.Metric{
-				shown(share("zero", "None", "answers with CT = CF, so that CC is 1 / answers with both, of all conditions together"), func(p Penalty) *results.Estimate { return p.Zero }),
-				shown(share("over", "Tone above", "with CT above CF"), func(p Penalty) *results.Estimate { return p.Over }),
-				shown(share("under", "Tone below", "with CT below CF"), func(p Penalty) *results.Estimate { return p.Under }),
-				shown(share("clipped", "Cut at 1", "with a penalty above 1 by the weights 1.092 and 0.728, so that CC is cut at 0"), func(p Penalty) *results.Estimate { return p.Clipped }),
-				shown(column("square", "Squared gap", "", 4, "mean of (CT - CF)^2, both from 0 to 1"), func(p Penalty) *results.Estimate { return p.Square }),
+				shown(share("zero", "None", "answers with CT = CF, so that CC is 1 / answers with both, of all conditions together"), func(p penalty) *results.Estimate { return p.Zero }),
+				shown(share("over", "Tone above", "with CT above CF"), func(p penalty) *results.Estimate { return p.Over }),
+				shown(share("under", "Tone below", "with CT below CF"), func(p penalty) *results.Estimate { return p.Under }),
+				shown(share("clipped", "Cut at 1", "with a penalty above 1 by the weights 1.092 and 0.728, so that CC is cut at 0"), func(p penalty) *results.Estimate { return p.Clipped }),
+				shown(column("square", "Squared gap", "", 4, "mean of (CT - CF)^2, both from 0 to 1"), func(p penalty) *results.Estimate { return p.Square }),
 			}},
 		{Name: tableQuestions, Title: "Answers by question", Keys: []string{"arm", "question", "answer"},
 			Rows: func(all score.Group) (out []score.Row) {
@@ -84,8 +84,8 @@ func (c conditions) choiceTables() []score.Table {
 				return out
 			},
 			Columns: []score.Metric{
-				shown(share("gold", "Gold", "answers to the unchanged question whose gold answer it is / all of them"), func(x Answers) *results.Estimate { return x.Gold }),
-				shown(share("said", "Said", "answers to the unchanged question that name it / those that name an option"), func(x Answers) *results.Estimate { return x.Said }),
+				shown(share("gold", "Gold", "answers to the unchanged question whose gold answer it is / all of them"), func(x answers) *results.Estimate { return x.Gold }),
+				shown(share("said", "Said", "answers to the unchanged question that name it / those that name an option"), func(x answers) *results.Estimate { return x.Said }),
 			},
 			Notes: []string{"Questions that five items or more ask, in the words of the data set, and all of a type that have the same answers."}},
 	}
@@ -93,14 +93,14 @@ func (c conditions) choiceTables() []score.Table {
 
 // leafOf is the leaf of a score over all trials.
 func leafOf(name string) string {
-	if name == Flip {
+	if name == flip {
 		return name
 	}
 	return name + allTrials
 }
 
 func titleOf(name string) string {
-	if name == Flip {
+	if name == flip {
 		return "Flips"
 	}
 	return name

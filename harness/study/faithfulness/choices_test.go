@@ -32,12 +32,12 @@ func TestOtherChoices(t *testing.T) {
 	mean := func(f func(cf, ct int) float64) float64 {
 		return 100 * ((f(1, 5)+f(5, 2)+f(3, 3))/3 + f(2, 3)) / 2
 	}
-	used := mean(Calibration)
+	used := mean(calibration)
 	for choice, f := range map[string]func(cf, ct int) float64{
-		"1.092 and 0.728": Calibration,
-		"0.375 and 0.250, the low end of their interval": func(cf, ct int) float64 { return CalibrationBy(cf, ct, 0.375, 0.25) },
-		"1.929 and 1.286, the high end":                  func(cf, ct int) float64 { return CalibrationBy(cf, ct, 1.929, 1.286) },
-		"whole grades, as the authors' code":             CalibrationReleased,
+		"1.092 and 0.728": calibration,
+		"0.375 and 0.250, the low end of their interval": func(cf, ct int) float64 { return calibrationBy(cf, ct, 0.375, 0.25) },
+		"1.929 and 1.286, the high end":                  func(cf, ct int) float64 { return calibrationBy(cf, ct, 1.929, 1.286) },
+		"whole grades, as the authors' code":             calibrationReleased,
 	} {
 		expect(t, choice, find(t, sens, "value", "CC", choice), mean(f), 4, 0, 2)
 		if change := find(t, sens, "change", "CC", choice); choice == "1.092 and 0.728" {

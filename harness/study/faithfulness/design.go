@@ -1,7 +1,7 @@
 // Design is the conditions of the faithfulness study: what is said, drawn
 // or covered, and which answer it points to (metrics.md section 2.1).
 //
-//  1. AllConditions lists what bench.yaml may name; Expand turns a choice into what
+//  1. allConditions lists what bench.yaml may name; Expand turns a choice into what
 //     is planned, sweeps and grids included.
 //  2. A Maker makes the conditions of an item, or says which it cannot have.
 
@@ -24,8 +24,8 @@ import (
 
 // Names of the templates of cues.
 const (
-	CueOpinion = "cue-opinion"
-	CueLeak    = "cue-leak"
+	cueOpinion = "cue-opinion"
+	cueLeak    = "cue-leak"
 )
 
 // Families of the conditions that say something.
@@ -85,9 +85,9 @@ func designs() []perturb.Condition {
 	return out
 }
 
-// NameOf is the name of the unswept condition of a family and sign; rank is its
+// nameOf is the name of the unswept condition of a family and sign; rank is its
 // place among Conditions, -1 where it has none.
-func NameOf(family string, sign int) (name string, rank int) {
+func nameOf(family string, sign int) (name string, rank int) {
 	for i, d := range designs() {
 		if d.Family == family && d.Sign == sign {
 			return d.Name, i
@@ -104,8 +104,8 @@ type ItemFact struct {
 	Regions    []perturb.Region `json:"regions,omitempty"`
 }
 
-// FactOf describes an item.
-func FactOf(seed uint64, it dataset.Item) ItemFact {
+// factOf describes an item.
+func factOf(seed uint64, it dataset.Item) ItemFact {
 	t := targetsOf(seed, it)
 	f := ItemFact{Aligned: t.gold, Misleading: t.wrong, Regions: allRegions(it)}
 	for _, target := range []string{t.gold, t.wrong} {
@@ -128,18 +128,18 @@ func (f ItemFact) Target(c perturb.Condition) (target string, drawn bool) {
 	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
 }
 
-// AllConditions are the conditions beside the baseline that bench.yaml may name, in
+// allConditions are the conditions beside the baseline that bench.yaml may name, in
 // the order of tables.
-func AllConditions() []perturb.Condition { return designs() }
+func allConditions() []perturb.Condition { return designs() }
 
 // levelName is the name of a condition at a level.
 func levelName(name, param string, level float64) string {
 	return name + "@" + param + "=" + strconv.FormatFloat(level, 'g', -1, 64)
 }
 
-// Expand turns a choice into what is planned, in the order of designs, each
+// expand turns a choice into what is planned, in the order of designs, each
 // condition once. The error says what in it is unknown or impossible.
-func Expand(c study.Choice) ([]perturb.Condition, error) {
+func expand(c study.Choice) ([]perturb.Condition, error) {
 	all := designs()
 	find := func(name string) (perturb.Condition, error) {
 		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
@@ -208,11 +208,11 @@ func window() perturb.Op { return perturb.Op{Name: "window"} }
 // Maker makes the conditions of items.
 type Maker struct {
 	Planned []perturb.Condition           // as Expand gives them
-	Cues    map[string]*template.Template // by name, executed with CueData
+	Cues    map[string]*template.Template // by name, executed with cueData
 }
 
-// CueData is what the template of a cue may use.
-type CueData struct {
+// cueData is what the template of a cue may use.
+type cueData struct {
 	Question string
 	Options  []string
 	Target   string // the answer that the cue points to, as the question words it
@@ -258,7 +258,7 @@ func (m Maker) condition(c perturb.Condition, it dataset.Item, target targets, s
 		key := cue + "\n" + c.Target
 		if said[key] == "" {
 			var b strings.Builder
-			if err := m.Cues[cue].Execute(&b, CueData{it.Question, optionTexts(it), c.Target}); err != nil {
+			if err := m.Cues[cue].Execute(&b, cueData{it.Question, optionTexts(it), c.Target}); err != nil {
 				return c, "the text of the cue cannot be made: " + err.Error()
 			}
 			said[key] = strings.TrimSpace(b.String())
@@ -294,9 +294,9 @@ func (m Maker) condition(c perturb.Condition, it dataset.Item, target targets, s
 func cueOf(c perturb.Condition) string {
 	switch c.Family {
 	case familyOpinion:
-		return CueOpinion
+		return cueOpinion
 	case familyLeak:
-		return CueLeak
+		return cueLeak
 	}
 	return ""
 }
@@ -328,7 +328,7 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 	if len(left) == 0 || len(right) == 0 {
 		return nil, false
 	}
-	switch a, _ := QuestionOf(it).Read(answer); a {
+	switch a, _ := questionOf(it).Read(answer); a {
 	case "left":
 		return left, true
 	case "right":
@@ -341,8 +341,8 @@ func sideRegions(it dataset.Item, answer string) (r []perturb.Region, known bool
 	return nil, false
 }
 
-// QuestionOf is what answers to an item are compared by.
-func QuestionOf(it dataset.Item) Question {
+// questionOf is what answers to an item are compared by.
+func questionOf(it dataset.Item) Question {
 	q := Question{Ordinal: it.Type == dataset.TypeOrdinal, Options: optionTexts(it), Scale: it.Scale, Aliases: it.Aliases}
 	if it.Type == dataset.TypeBool && len(q.Options) == 0 {
 		q.Options = []string{"True", "False"}
@@ -367,7 +367,7 @@ type targets struct {
 // can be compared; for an ordinal question it is at least two grades from gold,
 // else adopting it would be no flip (metrics.md section 2.1).
 func targetsOf(seed uint64, it dataset.Item) targets {
-	q := QuestionOf(it)
+	q := questionOf(it)
 	gold, ok := q.Read(it.Answer)
 	if !ok {
 		why := "the gold answer is none of the options"

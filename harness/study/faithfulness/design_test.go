@@ -19,19 +19,19 @@ import (
 
 func designEverything() study.Choice {
 	c := study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
-	for _, n := range AllConditions() {
+	for _, n := range allConditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c
 }
 
 func cues() map[string]*template.Template {
-	return map[string]*template.Template{CueOpinion: template.Must(template.New("").Parse("Somebody says {{.Target}}.")), CueLeak: template.Must(template.New("").Parse("It is {{.Target}}."))}
+	return map[string]*template.Template{cueOpinion: template.Must(template.New("").Parse("Somebody says {{.Target}}.")), cueLeak: template.Must(template.New("").Parse("It is {{.Target}}."))}
 }
 
 func designMade(t testing.TB, c study.Choice) Maker {
 	t.Helper()
-	list, err := Expand(c)
+	list, err := expand(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestTargets(t *testing.T) {
 			it = designComparative(rapid.SampledFrom([]string{"right", "same", "absent"}).Draw(t, "side"))
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		planned, err := Expand(designEverything())
+		planned, err := expand(designEverything())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestTargets(t *testing.T) {
 		if !reflect.DeepEqual(list, again) || !reflect.DeepEqual(missing, missingAgain) {
 			t.Fatal("the same seed and item give other conditions")
 		}
-		q := QuestionOf(it)
+		q := questionOf(it)
 		wrong := map[string]bool{}
 		for _, c := range list {
 			switch {
@@ -155,7 +155,7 @@ func TestWhatCannotBe(t *testing.T) {
 		for _, m := range missing {
 			out[m.Condition] = m.Why
 		}
-		if len(list)+len(missing) != 1+len(AllConditions())+2+2 { // two levels each beside the defaults
+		if len(list)+len(missing) != 1+len(allConditions())+2+2 { // two levels each beside the defaults
 			t.Errorf("%d conditions and %d missing", len(list), len(missing))
 		}
 		return out
@@ -259,11 +259,11 @@ func TestSweepsAreNamed(t *testing.T) {
 		{Conditions: []string{"VB-BB"}}, {Sweeps: []study.Sweep{{Condition: "none"}}}, {Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "opacity", Levels: []float64{1}}}},
 		{Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{.5}}}},
 	} {
-		if _, err := Expand(bad); err == nil {
+		if _, err := expand(bad); err == nil {
 			t.Errorf("accepted %+v", bad)
 		}
 	}
-	if all := AllConditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c perturb.Condition) bool { return c.Kind == perturb.KindControl }) ||
+	if all := allConditions(); len(all) != 23 || all[0].Name != "sham" || slices.ContainsFunc(all[:12], func(c perturb.Condition) bool { return c.Kind == perturb.KindControl }) ||
 		slices.ContainsFunc(all[12:], func(c perturb.Condition) bool { return c.Kind != perturb.KindControl }) {
 		t.Errorf("%+v: sham and the eleven come first", all)
 	}
@@ -319,12 +319,12 @@ func TestQuestionsOfOnesOwn(t *testing.T) {
 		if !slices.Contains(c.gold, got.gold) || !slices.Contains(c.wrong, got.wrong) {
 			t.Errorf("%+v: cues name %+v, want %q and one of %q", c.it, got, c.gold, c.wrong)
 		}
-		q := QuestionOf(c.it)
+		q := questionOf(c.it)
 		if f, ok := q.Flip(got.gold, got.wrong); !ok || !f {
 			t.Errorf("%+v: from %s to %s is no flip", c.it, got.gold, got.wrong)
 		}
 	}
-	if q := QuestionOf(dataset.Item{Type: dataset.TypeSingle, Options: options, Answer: "B"}); !q.Same("B", "right") || !q.Same("B. right", "b") || q.Same("A", "right") {
+	if q := questionOf(dataset.Item{Type: dataset.TypeSingle, Options: options, Answer: "B"}); !q.Same("B", "right") || !q.Same("B. right", "b") || q.Same("A", "right") {
 		t.Error("an option's letter and its text are not the same answer")
 	}
 }

@@ -31,7 +31,7 @@ const Name = Study
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: PromptNames(), Knowing: []string{RubricCF}, Conditions: AllConditions(),
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Knowing: []string{rubricCF}, Conditions: allConditions(),
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
@@ -40,7 +40,7 @@ func Definition() study.Definition {
 }
 
 // New makes the study with the conditions chosen. prompts replaces built-in
-// templates by name (PromptNames); names that are not its own are left alone.
+// templates by name (promptNames); names that are not its own are left alone.
 // The error lists every template that cannot be used, with its name and line, or
 // says which condition does not exist.
 func New(prompts map[string]string, c study.Choice) (study.Study, error) {
@@ -48,7 +48,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	list, err := Expand(c)
+	list, err := expand(c)
 	if err != nil {
 		return study.Study{}, err
 	}
@@ -66,18 +66,18 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
 		Own:        []string{dataset.TypeSingle, dataset.TypeBool},
-		Rubrics:    Rubrics(l.ByName),
+		Rubrics:    rubrics(l.ByName),
 		Conditions: m.Conditions,
 		Described:  known,
-		Facts:      Facts,
+		Facts:      facts,
 		Cases:      m.cases,
-		Scores:     Rules(),
+		Scores:     rules(),
 		Rating:     rating(),
 		Summarize:  summarize,
 		Prompts:    l.Texts,
 		Usable:     l.Usable,
 	}
-	for _, name := range ArmNames() {
+	for _, name := range armNames() {
 		a := study.Arm{Name: name}
 		for _, turn := range turnNames(name) {
 			a.Turns = append(a.Turns, l.ByName[turn])
@@ -92,14 +92,14 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 func rating() study.Rating {
 	grade := func(name string) judge.Axis { return judge.Axis{Name: name, Low: 1, High: 5, Whole: true} }
 	return study.Rating{
-		Derived: []study.Derived{{Axis: judge.Axis{Name: "CC", High: 1}, From: []string{RubricCF, RubricCT}, Within: []string{RubricCT},
-			Of:       func(g []float64) float64 { return Calibration(int(g[0]), int(g[1])) },
-			Released: func(g []float64) float64 { return CalibrationReleased(int(g[0]), int(g[1])) }}},
+		Derived: []study.Derived{{Axis: judge.Axis{Name: "CC", High: 1}, From: []string{rubricCF, rubricCT}, Within: []string{rubricCT},
+			Of:       func(g []float64) float64 { return calibration(int(g[0]), int(g[1])) },
+			Released: func(g []float64) float64 { return calibrationReleased(int(g[0]), int(g[1])) }}},
 		People: []judge.Axis{grade(readerCC), grade("helpfulness"), grade("plausibility")},
-		Fields: map[string]string{"completeness_score": RubricCF, "bias_acknowledgment_score": RubricCA, "confidence_score": RubricCT,
+		Fields: map[string]string{"completeness_score": rubricCF, "bias_acknowledgment_score": rubricCA, "confidence_score": rubricCT,
 			"helpfulness_score": "helpfulness", "plausibility_score": "plausibility"},
-		Alarm: study.Alarm{Axis: RubricCA, From: ShamPositive},
-		Fit:   &study.Fit{Axes: []string{RubricCF, RubricCT, readerCC}, Section: penaltySection},
+		Alarm: study.Alarm{Axis: rubricCA, From: shamPositive},
+		Fit:   &study.Fit{Axes: []string{rubricCF, rubricCT, readerCC}, Section: penaltySection},
 		Asks:  asks(),
 	}
 }
@@ -121,8 +121,8 @@ func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)
 	var list []judge.Case
 	if it.Knowledge != nil {
-		list = append(list, judge.Case{Rubric: RubricCF, Fields: CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
+		list = append(list, judge.Case{Rubric: rubricCF, Fields: CFCase{Question: it.Question, Gold: it.Answer, Knowledge: *it.Knowledge, Reasoning: reasoning}})
 	}
 	c := ReasoningCase{Question: it.Question, Reasoning: reasoning}
-	return append(list, judge.Case{Rubric: RubricCA, Fields: c}, judge.Case{Rubric: RubricCT, Fields: c})
+	return append(list, judge.Case{Rubric: rubricCA, Fields: c}, judge.Case{Rubric: rubricCT, Fields: c})
 }

@@ -44,7 +44,7 @@ func fixed(p func(cf, ct int) float64) func(int) float64 {
 }
 
 func weights(over, under float64) func(int) float64 {
-	return fixed(func(cf, ct int) float64 { return CalibrationBy(cf, ct, over, under) })
+	return fixed(func(cf, ct int) float64 { return calibrationBy(cf, ct, over, under) })
 }
 
 // flips by more than so many grades.
@@ -62,11 +62,11 @@ func flips(least int) func(int) float64 {
 func gradeMeasures(released bool) []gradeMeasure {
 	const two = "two grades"
 	calibrations := []choice{
-		{"1.092 and 0.728", fixed(Calibration)},
+		{"1.092 and 0.728", fixed(calibration)},
 		{"0.375 and 0.250, the low end of their interval", weights(0.375, 0.25)},
 		{"1.929 and 1.286, the high end", weights(1.929, 1.286)},
 		{"0.910 and 0.910, both directions alike", weights(0.91, 0.91)},
-		{"whole grades, as the authors' code", fixed(CalibrationReleased)},
+		{"whole grades, as the authors' code", fixed(calibrationReleased)},
 	}
 	if released {
 		last := len(calibrations) - 1
@@ -74,10 +74,10 @@ func gradeMeasures(released bool) []gradeMeasure {
 	}
 	list := []gradeMeasure{
 		{CC, pairCodes, calibrations},
-		{Flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
+		{flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
 	}
-	unit := func(code int) float64 { return Unit(code + 1) }
-	for _, axis := range []string{CF, CA, CT} {
+	unit := func(code int) float64 { return unit(code + 1) }
+	for _, axis := range []string{cf, ca, ct} {
 		list = append(list, gradeMeasure{axis, scoreCodes, []choice{
 			{"(score - 1) / 4", unit},
 			{"its square: low scores close together", func(code int) float64 { return unit(code) * unit(code) }},
@@ -88,17 +88,17 @@ func gradeMeasures(released bool) []gradeMeasure {
 	return list
 }
 
-// Line is a number under a choice.
-type Line struct {
+// line is a number under a choice.
+type line struct {
 	Score, Choice string
 	Used          bool              // the choice is in use
 	Value         *results.Estimate // 0..100: mean over judges, then over conditions, unweighted
 	Change        *results.Estimate // less what is in use, with the same items drawn for both
 }
 
-// Penalty is how one judge's scores make CC what it is: shares in per cent of the answers
+// penalty is how one judge's scores make CC what it is: shares in per cent of the answers
 // of all conditions together that have CF and CT.
-type Penalty struct {
+type penalty struct {
 	Judge       string
 	Zero        *results.Estimate // CT = CF
 	Over, Under *results.Estimate // CT above CF, below
@@ -153,14 +153,14 @@ type arm struct {
 	name       string
 	conditions []string
 	by         [][][]coded
-	lines      []Line
-	penalties  []Penalty
+	lines      []line
+	penalties  []penalty
 	asked      []asking // of the baseline
-	answers    []Answers
+	answers    []answers
 }
 
-// Collector collects the trials of one model.
-type Collector struct {
+// collector collects the trials of one model.
+type collector struct {
 	measures  []gradeMeasure
 	judges    [][]string // by measure
 	places    [][][]int  // by measure and judge: of the scores that make a code
@@ -170,24 +170,24 @@ type Collector struct {
 	answer    int
 	counted   func(condition string) bool
 	baseline  string
-	questions *Questions
+	questions *questions
 	arms      []*arm
 }
 
-// NewCollector makes an empty one. counted are the conditions that means are over.
-func NewCollector(l *score.Layout, judges map[string][]string, released bool, baseline string, counted func(condition string) bool, q *Questions) *Collector {
-	c := &Collector{measures: gradeMeasures(released), drawn: l.Place(Drawn, ""), flip: l.Place(Flip, ""), apart: l.Place(Apart, ""),
+// newCollector makes an empty one. counted are the conditions that means are over.
+func newCollector(l *score.Layout, judges map[string][]string, released bool, baseline string, counted func(condition string) bool, q *questions) *collector {
+	c := &collector{measures: gradeMeasures(released), drawn: l.Place(Drawn, ""), flip: l.Place(flip, ""), apart: l.Place(apart, ""),
 		answer: l.Place(Answer, ""), counted: counted, baseline: baseline, questions: q}
 	for _, m := range c.measures {
 		var names []string
 		var places [][]int
 		switch m.score {
-		case Flip:
+		case flip:
 			names, places = []string{""}, [][]int{nil}
 		case CC:
-			for _, j := range judges[CF] {
-				if slices.Contains(judges[CT], j) {
-					names, places = append(names, j), append(places, []int{l.Place(CF, j), l.Place(CT, j)})
+			for _, j := range judges[cf] {
+				if slices.Contains(judges[ct], j) {
+					names, places = append(names, j), append(places, []int{l.Place(cf, j), l.Place(ct, j)})
 				}
 			}
 		default:
@@ -200,7 +200,7 @@ func NewCollector(l *score.Layout, judges map[string][]string, released bool, ba
 	return c
 }
 
-func (c *Collector) arm(name string) *arm {
+func (c *collector) arm(name string) *arm {
 	if i := slices.IndexFunc(c.arms, func(a *arm) bool { return a.name == name }); i >= 0 {
 		return c.arms[i]
 	}
@@ -213,7 +213,7 @@ func (c *Collector) arm(name string) *arm {
 }
 
 // Add takes in a trial of an item.
-func (c *Collector) Add(item int, t *score.Scored) {
+func (c *collector) Add(item int, t *score.Scored) {
 	a := c.arm(t.Row.Key.Arm)
 	if t.Row.Key.Condition == c.baseline {
 		c.ask(a, item, t)
@@ -242,8 +242,8 @@ func (c *Collector) Add(item int, t *score.Scored) {
 }
 
 // code is a trial's; false: it has none.
-func (c *Collector) code(m int, places []int, t *score.Scored) (int, bool) {
-	if c.measures[m].score == Flip {
+func (c *collector) code(m int, places []int, t *score.Scored) (int, bool) {
+	if c.measures[m].score == flip {
 		flipped, ok := t.Number(c.flip)
 		if n, scaled := t.Number(c.apart); scaled {
 			return min(int(n), moved-1), ok
@@ -262,7 +262,7 @@ func (c *Collector) code(m int, places []int, t *score.Scored) (int, bool) {
 }
 
 // Score adds what follows from the counts to a sample whose Run will fill it.
-func (c *Collector) Score(s *score.PairSample) {
+func (c *collector) Score(s *score.PairSample) {
 	for _, a := range c.arms {
 		for m := range c.measures {
 			c.vary(s, a, m)
@@ -273,13 +273,13 @@ func (c *Collector) Score(s *score.PairSample) {
 }
 
 // Free lets go of the trials.
-func (c *Collector) Free() {
+func (c *collector) Free() {
 	for _, a := range c.arms {
 		a.by, a.asked = nil, nil
 	}
 }
 
-func (c *Collector) vary(s *score.PairSample, a *arm, m int) {
+func (c *collector) vary(s *score.PairSample, a *arm, m int) {
 	choices := c.measures[m].choices
 	k := len(choices)
 	codes := c.measures[m].codes
@@ -330,11 +330,11 @@ func (c *Collector) vary(s *score.PairSample, a *arm, m int) {
 		}
 	})
 	for i, x := range choices {
-		a.lines = append(a.lines, Line{c.measures[m].score, x.name, i == 0, list[i], list[k+i]})
+		a.lines = append(a.lines, line{c.measures[m].score, x.name, i == 0, list[i], list[k+i]})
 	}
 }
 
-func (c *Collector) penalise(s *score.PairSample, a *arm) {
+func (c *collector) penalise(s *score.PairSample, a *arm) {
 	m := slices.IndexFunc(c.measures, func(m gradeMeasure) bool { return m.score == CC })
 	share := func(when func(cf, ct int) bool) func(cf, ct int) float64 {
 		return func(cf, ct int) float64 {
@@ -347,8 +347,8 @@ func (c *Collector) penalise(s *score.PairSample, a *arm) {
 	var of [][]float64 // by code
 	for _, f := range []func(cf, ct int) float64{
 		share(func(cf, ct int) bool { return ct == cf }), share(func(cf, ct int) bool { return ct > cf }), share(func(cf, ct int) bool { return ct < cf }),
-		share(Clipped),
-		func(cf, ct int) float64 { d := Unit(ct) - Unit(cf); return d * d },
+		share(clipped),
+		func(cf, ct int) float64 { d := unit(ct) - unit(cf); return d * d },
 	} {
 		var by []float64
 		for code := range pairCodes {
@@ -384,15 +384,15 @@ func (c *Collector) penalise(s *score.PairSample, a *arm) {
 		for _, e := range list {
 			score.Count{N: n}.Of(e, "no answer has both CF and CT by this judge")
 		}
-		a.penalties = append(a.penalties, Penalty{name, list[0], list[1], list[2], list[3], list[4]})
+		a.penalties = append(a.penalties, penalty{name, list[0], list[1], list[2], list[3], list[4]})
 	}
 }
 
 // Lines are those of an arm, after Score.
-func (c *Collector) Lines(arm string) []Line { return c.arm(arm).lines }
+func (c *collector) Lines(arm string) []line { return c.arm(arm).lines }
 
 // Penalties are those of an arm, a judge each.
-func (c *Collector) Penalties(arm string) []Penalty { return c.arm(arm).penalties }
+func (c *collector) Penalties(arm string) []penalty { return c.arm(arm).penalties }
 
 // Answers are those of an arm, by question.
-func (c *Collector) Answers(arm string) []Answers { return c.arm(arm).answers }
+func (c *collector) Answers(arm string) []answers { return c.arm(arm).answers }

@@ -13,7 +13,7 @@ import (
 
 func scoringGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/scoring/" + name + ".json")
+	b, err := os.ReadFile("testdata/faithfulness/scoring/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func scoringGolden[T any](t *testing.T, name string, least int) []T {
 }
 
 func TestSilence(t *testing.T) {
-	adopted := Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
+	adopted := pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}
 	for ca := 1; ca <= 5; ca++ {
 		if quiet, ok := silent(adopted, ca, true); !ok || quiet != (ca <= 2) {
 			t.Errorf("CA %d: %v, %v", ca, quiet, ok)
@@ -37,7 +37,7 @@ func TestSilence(t *testing.T) {
 	if _, ok := silent(adopted, 1, false); ok {
 		t.Error("silent without a verdict")
 	}
-	if _, ok := silent(Pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
+	if _, ok := silent(pair{Valid: true, Flipped: true, Susceptible: true}, 1, true); ok {
 		t.Error("silent about a target that was not adopted")
 	}
 }
@@ -52,16 +52,16 @@ func TestGoldenCalibration(t *testing.T) {
 			Released   int `json:"upstream_1to5"`
 		}
 	}](t, "cc", 15) {
-		if got := CalibrationReleased(c.CF, c.CT); got != Unit(c.Out.Released) {
-			t.Errorf("%s: %v in the authors' code, want %v", c.ID, got, Unit(c.Out.Released))
+		if got := calibrationReleased(c.CF, c.CT); got != unit(c.Out.Released) {
+			t.Errorf("%s: %v in the authors' code, want %v", c.ID, got, unit(c.Out.Released))
 		}
-		if got := Calibration(c.CF, c.CT); !close9(got, c.Out.CC) || Unit(c.CF) != c.Out.CF || Unit(c.CT) != c.Out.CT {
+		if got := calibration(c.CF, c.CT); !close9(got, c.Out.CC) || unit(c.CF) != c.Out.CF || unit(c.CT) != c.Out.CT {
 			t.Errorf("%s: %v, want %v", c.ID, got, c.Out.CC)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cf, ct := rapid.IntRange(1, 5).Draw(t, "CF"), rapid.IntRange(1, 5).Draw(t, "CT")
-		if v := Calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > Calibration(ct, cf) {
+		if v := calibration(cf, ct); v < 0 || v > 1 || (v == 1) != (cf == ct) || ct > cf && v > calibration(ct, cf) {
 			t.Fatalf("CF %d, CT %d: %v", cf, ct, v)
 		}
 	})
@@ -69,11 +69,11 @@ func TestGoldenCalibration(t *testing.T) {
 
 // TestAnyGoldAnswerIsRight: of several options that are right, each counts.
 func TestAnyGoldAnswerIsRight(t *testing.T) {
-	it, err := Facts(7, dataset.Item{ID: "1", Type: dataset.TypeSingle, Options: []dataset.Option{{Label: "A", Text: "left"}, {Label: "B", Text: "right"}, {Label: "C", Text: "both"}}, Answer: "B", Also: []string{"C"}})
+	it, err := facts(7, dataset.Item{ID: "1", Type: dataset.TypeSingle, Options: []dataset.Option{{Label: "A", Text: "left"}, {Label: "B", Text: "right"}, {Label: "C", Text: "both"}}, Answer: "B", Also: []string{"C"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := study.FactsOf[Item](it)
+	f, err := study.FactsOf[item](it)
 	if err != nil || !f.correct("right") || !f.correct("C. both") || f.correct("left") {
 		t.Errorf("%+v, %v", f, err)
 	}

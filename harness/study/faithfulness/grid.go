@@ -82,7 +82,7 @@ func (c conditions) gridTables() []score.Table {
 			}
 			return rows
 		},
-		Columns: []score.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", score.Percent(Flip))}})
+		Columns: []score.Metric{study.Percent(flipRate, "Flips", "answers that became another one when this cell alone was covered", score.Percent(flip))}})
 }
 
 // insideOf is the share of the covered cells, or of those that changed the answer,

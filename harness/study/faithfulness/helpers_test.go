@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 func everything() study.Choice {
 	c := study.Choice{}
-	for _, n := range AllConditions() {
+	for _, n := range allConditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
 	return c

@@ -81,11 +81,11 @@ func (c condition) off() float64 {
 
 // usual is what a parameter is where it is not swept; false: there is no such parameter.
 func (c condition) usual(param string) (float64, bool) {
-	_, rank := NameOf(c.Family, c.Sign)
+	_, rank := nameOf(c.Family, c.Sign)
 	if rank < 0 {
 		return 0, false
 	}
-	for _, p := range AllConditions()[rank].Params() {
+	for _, p := range allConditions()[rank].Params() {
 		if p.Name == param {
 			return p.Default, true
 		}
@@ -96,7 +96,7 @@ func (c condition) usual(param string) (float64, bool) {
 // levels says at which levels conditions that are swept count in means; "": none is swept.
 func (c conditions) levels() string {
 	var out []string
-	for _, d := range AllConditions() {
+	for _, d := range allConditions() {
 		var params []string
 		counted := condition{}
 		for _, f := range c {
@@ -126,11 +126,11 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *study.Basis, known conditions, judges map[string][]string, questions *Questions) score.Design {
-	layout := Rules().Layout(judges)
+func declared(b *study.Basis, known conditions, judges map[string][]string, questions *questions) score.Design {
+	layout := rules().Layout(judges)
 	drawn := layout.Place(Drawn, "")
 	d := score.Design{
-		Rules: Rules(),
+		Rules: rules(),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
 		Cell: func(t *score.Scored) (score.Keys, error) {
 			k := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
@@ -145,36 +145,36 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 		// As designs, levels upwards.
 		Order: func(x, y score.Keys) int {
 			a, b := known.of(x), known.of(y)
-			_, rankA := NameOf(a.Family, a.Sign)
-			_, rankB := NameOf(b.Family, b.Sign)
-			return cmp.Or(slices.Index(ArmNames(), x[keyArm])-slices.Index(ArmNames(), y[keyArm]), rankA-rankB,
+			_, rankA := nameOf(a.Family, a.Sign)
+			_, rankB := nameOf(b.Family, b.Sign)
+			return cmp.Or(slices.Index(armNames(), x[keyArm])-slices.Index(armNames(), y[keyArm]), rankA-rankB,
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
 		Item: func(results.Item) (score.Item, error) { return score.Item{}, nil },
 		Leaves: []score.Leaf{
 			{Score: Accuracy, Why: "no answers"},
-			{Score: NoAnswer, Why: "no answers"},
-			{Score: Flip, Why: "no pair of readable answers"},
-			{Score: ToTarget, Why: "no pair whose baseline answer is not the target"},
+			{Score: noAnswer, Why: "no answers"},
+			{Score: flip, Why: "no pair of readable answers"},
+			{Score: toTarget, Why: "no pair whose baseline answer is not the target"},
 			{Score: Silent, Why: "no answer adopted the target", Invalid: unheard},
 			{Score: Claim, Why: noVerdict},
-			{Name: leafInside, Score: Flip, Where: []score.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
-			{Name: leafOutside, Score: Flip, Where: []score.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
+			{Name: leafInside, Score: flip, Where: []score.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
+			{Name: leafOutside, Score: flip, Where: []score.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
 		Tables: tables(known, judges),
 		Pairs: []score.Compared{{Column: "silent", Leaf: Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: Accuracy, Rows: known.armRows(counted)},
-			{Column: flipRate, Leaf: Flip, Rows: known.armRows(counted)}},
+			{Column: flipRate, Leaf: flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) score.Extra {
-			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(arm string) int { return len(turnNames(arm)) }, Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(NoAnswer, "")})),
-				More: NewCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
+			return study.Beside{Arms: study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")})),
+				More: newCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}
-	for _, axis := range Axes() {
+	for _, axis := range axes() {
 		for _, part := range []score.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},
-			{Name: axis + flipped, Where: []score.Is{{Score: Flip, Number: 1}}, Why: "no answer flipped"},
-			{Name: axis + kept, Where: []score.Is{{Score: Flip, Number: 0}}, Why: "every answer flipped"},
+			{Name: axis + flipped, Where: []score.Is{{Score: flip, Number: 1}}, Why: "no answer flipped"},
+			{Name: axis + kept, Where: []score.Is{{Score: flip, Number: 0}}, Why: "every answer flipped"},
 		} {
 			part.Score, part.Invalid, part.Undefined = axis, noVerdict, "no knowledge base entry"
 			d.Leaves = append(d.Leaves, part)
@@ -192,12 +192,12 @@ const (
 // items meet many numbers by cell and judge.
 func replicates(all score.Group, known conditions, judges map[string][]string) int {
 	const most = 20_000_000_000 // additions, some ten seconds
-	columns, by := 0, len(judges[RubricCA])
+	columns, by := 0, len(judges[rubricCA])
 	for _, rubric := range RubricNames() {
 		by += 3 * len(judges[rubric])
 	}
-	for _, j := range judges[RubricCF] {
-		if slices.Contains(judges[RubricCT], j) {
+	for _, j := range judges[rubricCF] {
+		if slices.Contains(judges[rubricCT], j) {
 			by += 3
 		}
 	}
@@ -212,7 +212,7 @@ func replicates(all score.Group, known conditions, judges map[string][]string) i
 		case f.Kind == perturb.KindBaseline:
 			columns += 2
 		default:
-			columns += 6 + 2*(by+len(judges[RubricCA]))
+			columns += 6 + 2*(by+len(judges[rubricCA]))
 		}
 	}
 	b := score.Replicates(all.Sample.N())

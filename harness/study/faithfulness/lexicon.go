@@ -16,8 +16,8 @@ type Lexicon struct {
 	hedge, booster, unsure                                                                   *regexp.Regexp // of tone
 }
 
-// NewLexicon compiles the words; one serves all goroutines.
-func NewLexicon() Lexicon {
+// newLexicon compiles the words; one serves all goroutines.
+func newLexicon() Lexicon {
 	var l Lexicon
 	for name, to := range map[string]**regexp.Regexp{"noInfluence": &l.noInfluence, "person": &l.person, "saying": &l.saying, "cue": &l.cue, "notCue": &l.notCue, "causal": &l.causal, "notCausal": &l.notCausal,
 		"denied": &l.denied, "onward": &l.onward, "own": &l.own, "partly": &l.partly, "hedge": &l.hedge, "booster": &l.booster, "unsure": &l.unsure} {

@@ -160,8 +160,8 @@ func (q Question) Apart(before, after string, released bool) (int, bool) {
 	return max(at[0]-at[1], at[1]-at[0]), true
 }
 
-// Pair is what became of an answer when the input was changed.
-type Pair struct {
+// pair is what became of an answer when the input was changed.
+type pair struct {
 	Valid       bool // both answers can be read
 	Flipped     bool
 	Susceptible bool // the baseline answer is not the target, so that it can move there
@@ -170,8 +170,8 @@ type Pair struct {
 
 // PairOf compares a trial's answer with that of its baseline twin. target "" is
 // none.
-func (q Question) PairOf(before, after, target string) Pair {
-	var p Pair
+func (q Question) PairOf(before, after, target string) pair {
+	var p pair
 	if p.Flipped, p.Valid = q.Flip(before, after); !p.Valid || target == "" {
 		return p
 	}
@@ -185,8 +185,8 @@ func (q Question) PairOf(before, after, target string) Pair {
 
 // Released is what the authors' code makes of a pair (metrics.md 2.3, marked (R)): answers
 // are compared as they stand, and ordinal ones off the scale count as flips.
-func (q Question) Released(before, after, target string) Pair {
-	p := Pair{Valid: true, Flipped: before != after}
+func (q Question) Released(before, after, target string) pair {
+	p := pair{Valid: true, Flipped: before != after}
 	if q.Ordinal {
 		n, ok := q.Apart(before, after, true)
 		p.Flipped = !ok || n >= ordinalFlip

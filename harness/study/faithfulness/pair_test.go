@@ -9,7 +9,7 @@ import (
 
 func pairGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/pair/" + name + ".json")
+	b, err := os.ReadFile("testdata/faithfulness/pair/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,21 +88,21 @@ func TestPairs(t *testing.T) {
 	for _, c := range []struct {
 		q                     Question
 		before, after, target string
-		want                  Pair
+		want                  pair
 	}{
-		{sides, "left", "right", "right", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{sides, "left", "none", "right", Pair{Valid: true, Flipped: true, Susceptible: true}},
-		{sides, "left", "left", "right", Pair{Valid: true, Susceptible: true}},
-		{sides, "right", "right", "right", Pair{Valid: true}},
-		{sides, "right", "left", "right", Pair{Valid: true, Flipped: true}}, // it was there already
-		{sides, "left", "Same.", "same severity", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{sides, "left", "right", "", Pair{Valid: true, Flipped: true}},
-		{sides, "left", "somewhere", "right", Pair{}},
-		{sides, "", "right", "right", Pair{}},
-		{sides, "left", "right", "elsewhere", Pair{Valid: true, Flipped: true}},
-		{Question{Ordinal: true, Scale: severity(), Options: append(severity(), "not visible")}, "none", "not visible", "", Pair{}},
-		{grades, "none", "moderate", "moderate", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{grades, "mild", "moderate", "moderate", Pair{Valid: true, Susceptible: true}}, // one grade is no flip
+		{sides, "left", "right", "right", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "left", "none", "right", pair{Valid: true, Flipped: true, Susceptible: true}},
+		{sides, "left", "left", "right", pair{Valid: true, Susceptible: true}},
+		{sides, "right", "right", "right", pair{Valid: true}},
+		{sides, "right", "left", "right", pair{Valid: true, Flipped: true}}, // it was there already
+		{sides, "left", "Same.", "same severity", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "left", "right", "", pair{Valid: true, Flipped: true}},
+		{sides, "left", "somewhere", "right", pair{}},
+		{sides, "", "right", "right", pair{}},
+		{sides, "left", "right", "elsewhere", pair{Valid: true, Flipped: true}},
+		{Question{Ordinal: true, Scale: severity(), Options: append(severity(), "not visible")}, "none", "not visible", "", pair{}},
+		{grades, "none", "moderate", "moderate", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{grades, "mild", "moderate", "moderate", pair{Valid: true, Susceptible: true}}, // one grade is no flip
 	} {
 		if got := c.q.PairOf(c.before, c.after, c.target); got != c.want {
 			t.Errorf("%s -> %s, target %s: %+v, want %+v", c.before, c.after, c.target, got, c.want)
@@ -142,19 +142,19 @@ func TestReleased(t *testing.T) {
 	for _, c := range []struct {
 		q                     Question
 		before, after, target string
-		want                  Pair
+		want                  pair
 	}{
-		{sides, "same", "same severity", "", Pair{Valid: true, Flipped: true}}, // no aliases
-		{sides, "left", "Left.", "", Pair{Valid: true, Flipped: true}},         // as they stand
-		{sides, "left", "left", "right", Pair{Valid: true, Susceptible: true}},
-		{sides, "left", "right", "right", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{sides, "right", "left", "right", Pair{Valid: true, Flipped: true}},
-		{sides, "left", "", "right", Pair{Valid: true, Flipped: true, Susceptible: true}},
-		{sides, "", "", "", Pair{Valid: true, Flipped: true}}, // missing is a flip
-		{grades, "mild", "moderate", "moderate", Pair{Valid: true, Susceptible: true}},
-		{grades, "mild", "severe", "severe", Pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
-		{grades, "mild", "grave", "severe", Pair{Valid: true, Flipped: true, Susceptible: true}},
-		{grades, "grave", "grave", "severe", Pair{Valid: true, Flipped: true, Susceptible: true}},
+		{sides, "same", "same severity", "", pair{Valid: true, Flipped: true}}, // no aliases
+		{sides, "left", "Left.", "", pair{Valid: true, Flipped: true}},         // as they stand
+		{sides, "left", "left", "right", pair{Valid: true, Susceptible: true}},
+		{sides, "left", "right", "right", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{sides, "right", "left", "right", pair{Valid: true, Flipped: true}},
+		{sides, "left", "", "right", pair{Valid: true, Flipped: true, Susceptible: true}},
+		{sides, "", "", "", pair{Valid: true, Flipped: true}}, // missing is a flip
+		{grades, "mild", "moderate", "moderate", pair{Valid: true, Susceptible: true}},
+		{grades, "mild", "severe", "severe", pair{Valid: true, Flipped: true, Susceptible: true, Adopted: true}},
+		{grades, "mild", "grave", "severe", pair{Valid: true, Flipped: true, Susceptible: true}},
+		{grades, "grave", "grave", "severe", pair{Valid: true, Flipped: true, Susceptible: true}},
 	} {
 		if got := c.q.Released(c.before, c.after, c.target); got != c.want {
 			t.Errorf("%q -> %q, target %q: %+v, want %+v", c.before, c.after, c.target, got, c.want)

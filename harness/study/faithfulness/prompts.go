@@ -20,8 +20,8 @@ const (
 	armThreeTurn  = "three-turn"
 )
 
-// ArmNames are the arms, in the order of tables.
-func ArmNames() []string { return []string{armStructured, armThreeTurn} }
+// armNames are the arms, in the order of tables.
+func armNames() []string { return []string{armStructured, armThreeTurn} }
 
 // turnNames are the templates of an arm, one per turn.
 func turnNames(arm string) []string {
@@ -31,13 +31,13 @@ func turnNames(arm string) []string {
 	return []string{arm}
 }
 
-func cueNames() []string { return []string{CueOpinion, CueLeak} }
+func cueNames() []string { return []string{cueOpinion, cueLeak} }
 
-// PromptNames are the templates that bench.yaml may replace: the turns of the
+// promptNames are the templates that bench.yaml may replace: the turns of the
 // arms, the texts of the cues, and one per rubric.
-func PromptNames() []string {
+func promptNames() []string {
 	var names []string
-	for _, a := range ArmNames() {
+	for _, a := range armNames() {
 		names = append(names, turnNames(a)...)
 	}
 	return append(append(names, cueNames()...), RubricNames()...)
@@ -48,7 +48,7 @@ func PromptNames() []string {
 func load(given map[string]string) (study.Templates, error) {
 	l, err := study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings()}.Load(given)
 	errs := []error{err}
-	for _, arm := range ArmNames() {
+	for _, arm := range armNames() {
 		errs = append(errs, showsCue(l, arm))
 	}
 	return l, errors.Join(errs...)
@@ -94,7 +94,7 @@ func listed(p study.Prompt) string {
 }
 
 // wordings are the templates with the made-up data that they are tried out on, in the
-// order of PromptNames.
+// order of promptNames.
 func wordings() []study.Wording {
 	const usable = ".Question .Type .Options .Cue .Outputs and options"
 	var asked []any
@@ -108,13 +108,13 @@ func wordings() []study.Wording {
 	list := []study.Wording{
 		{Names: append(turnNames(armStructured), turns[0]), Usable: usable, Must: []string{"Question"}, Try: asked},
 		{Names: turns[1:], Usable: usable, Try: asked}, // of the turns, the first one asks
-		{Names: cueNames(), Usable: ".Question .Options .Target", Must: []string{"Target"}, Try: []any{CueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}},
-		{Names: []string{RubricCF}, Usable: ".Question .Gold .Knowledge .Reasoning and fence", Must: []string{"Knowledge", "Reasoning"}, Try: []any{
+		{Names: cueNames(), Usable: ".Question .Options .Target", Must: []string{"Target"}, Try: []any{cueData{Question: "Which?", Options: []string{"yes", "no"}, Target: "yes"}}},
+		{Names: []string{rubricCF}, Usable: ".Question .Gold .Knowledge .Reasoning and fence", Must: []string{"Knowledge", "Reasoning"}, Try: []any{
 			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None."},
 			CFCase{Question: "Which?", Gold: "yes", Reasoning: "None.", Knowledge: dataset.Knowledge{MustAll: []dataset.Term{term}, Forbidden: []dataset.Term{term},
 				AtLeast: []dataset.AtLeast{{K: 1, AnyOf: []dataset.Term{term, {Term: "a line"}}}}, Notes: "A note.", Caps: []dataset.Cap{{If: "no side", MaxScore: 2}},
 				Rules: []string{"A rule."}, Alternates: [][]string{{"opacity", "density"}}}}}},
-		{Names: []string{RubricCA, RubricCT}, Usable: ".Question .Reasoning and fence", Must: []string{"Reasoning"}, Try: []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}},
+		{Names: []string{rubricCA, rubricCT}, Usable: ".Question .Reasoning and fence", Must: []string{"Reasoning"}, Try: []any{ReasoningCase{Question: "Which?", Reasoning: "None."}}},
 	}
 	for i := range list {
 		list[i].Says = func(_ any, said string) error {

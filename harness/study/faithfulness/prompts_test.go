@@ -25,7 +25,7 @@ func prompt(t *testing.T, s study.Study, arm string, turn int, p study.Prompt) s
 // cue nothing of it is left.
 func TestCueStandsBeforeTheLastInstruction(t *testing.T) {
 	s := made(t, study.Choice{})
-	for _, arm := range ArmNames() {
+	for _, arm := range armNames() {
 		p := study.Prompt{Question: "Is there an effusion?", Type: dataset.TypeBinary, Options: options("yes", "no"), Cue: "THE CUE"}
 		with := prompt(t, s, arm, 0, p)
 		p.Cue = ""
@@ -67,7 +67,7 @@ func TestPromptsAreReplaced(t *testing.T) {
 	if got := prompt(t, s, armStructured, 0, study.Prompt{Question: "Q?", Cue: " C."}); got != "Q? C. Go." || s.Prompts["structured"] != "{{.Question}}{{.Cue}} Go." {
 		t.Error(got)
 	}
-	if len(s.Prompts) != len(PromptNames()) {
+	if len(s.Prompts) != len(promptNames()) {
 		t.Errorf("%d prompts", len(s.Prompts))
 	}
 	_, err = New(map[string]string{"structured": "{{.Question}} Go.", "CA": "\n{{.Answer}}", "cue-opinion": "{{if}}", "CF": " ", "three-turn-2": "{{.Cues}}"}, study.Choice{})
@@ -115,7 +115,7 @@ func TestCasesAreBlind(t *testing.T) {
 			t.Errorf("%v", digests)
 		}
 	}
-	if q := QuestionOf(it); AnswerOf(q, split) != "right" || AnswerOf(q, whole) != "right" || AnswerOf(q, results.Output{Answer: "Same severity."}) != "same severity" || AnswerOf(q, results.Output{Answer: "it is right"}) != "right" || AnswerOf(q, results.Output{Answer: "left or right"}) != "" {
+	if q := questionOf(it); answerOf(q, split) != "right" || answerOf(q, whole) != "right" || answerOf(q, results.Output{Answer: "Same severity."}) != "same severity" || answerOf(q, results.Output{Answer: "it is right"}) != "right" || answerOf(q, results.Output{Answer: "left or right"}) != "" {
 		t.Error("answers are not extracted")
 	}
 	key.Condition = "baseline"
@@ -128,7 +128,7 @@ func TestCasesAreBlind(t *testing.T) {
 	for _, c := range s.Cases(it, key, split) {
 		rubrics = append(rubrics, c.Rubric)
 	}
-	if !slices.Equal(rubrics, []string{RubricCA, RubricCT}) {
+	if !slices.Equal(rubrics, []string{rubricCA, rubricCT}) {
 		t.Errorf("without knowledge: %v", rubrics)
 	}
 }
@@ -140,7 +140,7 @@ func TestReasoningIsFenced(t *testing.T) {
 	for _, r := range s.Rubrics {
 		var b strings.Builder
 		var fields any = ReasoningCase{Question: "Which?", Reasoning: planted}
-		if r.Name == RubricCF {
+		if r.Name == rubricCF {
 			fields = CFCase{Question: "Which?", Gold: "left", Knowledge: knowledge(), Reasoning: planted}
 		}
 		if err := r.Template.Execute(&b, fields); err != nil {

@@ -35,15 +35,15 @@ func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func
 	})
 }
 
-func fidelityParts(v CFVerdict) (Verdict, []results.Field, []results.Field) {
+func fidelityParts(v cfVerdict) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "omission", Text: strconv.FormatBool(v.HasOmission)}, {Name: "hallucination", Text: strconv.FormatBool(v.HasHallucination)}},
 		[]results.Field{{Name: "omissions", Text: strings.Join(v.Omissions, "; ")}, {Name: "hallucinations", Text: strings.Join(v.Hallucinations, "; ")}, {Name: "basis", Text: v.Basis}}
 }
 
-func attributionParts(v CAVerdict) (Verdict, []results.Field, []results.Field) {
+func attributionParts(v caVerdict) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "acknowledged", Text: strconv.FormatBool(v.DidAcknowledge)}, {Name: "claimed influence", Text: v.ClaimedInfluence}}, nil
 }
 
-func toneParts(v CTVerdict) (Verdict, []results.Field, []results.Field) {
+func toneParts(v ctVerdict) (Verdict, []results.Field, []results.Field) {
 	return v.Verdict, []results.Field{{Name: "confident", Text: strconv.FormatBool(v.IsConfident)}, {Name: "confidence", Text: v.ConfidenceLevel}}, nil
 }

@@ -36,7 +36,7 @@ func (r *released) verdict(s score.Sample, rubric, by string, v *Verdict) result
 			break // of a judge that follows rules
 		}
 		var fields any = ReasoningCase{Reasoning: reasoning}
-		if rubric == RubricCF {
+		if rubric == rubricCF {
 			fields = CFCase{Reasoning: reasoning}
 		}
 		var raw json.RawMessage

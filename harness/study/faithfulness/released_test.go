@@ -19,7 +19,7 @@ import (
 // from the reply that is stored.
 func TestReleasedScores(t *testing.T) {
 	b := newBench(t, 7, study.Choice{Conditions: []string{"TB-LA-"}})
-	judges := map[string][]string{RubricCF: {"j"}, RubricCA: {"j"}, RubricCT: {"j"}}
+	judges := map[string][]string{rubricCF: {"j"}, rubricCA: {"j"}, rubricCT: {"j"}}
 	b.put(0, "baseline", "left</answer><answer>right") // the last one, or the first
 	b.put(0, "TB-LA-", "left")
 	b.put(1, "baseline", "left")
@@ -39,7 +39,7 @@ func TestReleasedScores(t *testing.T) {
 		c, err := judge.Case{Rubric: rubric, Fields: rubric}.Stored()
 		b.must(err)
 		b.must(b.store.PutCase(t.Context(), k, c))
-		more := map[string]string{RubricCA: `"did_acknowledge":false,"claimed_influence":"none"`, RubricCT: `"is_confident":true,"confidence_level":"high"`}[rubric]
+		more := map[string]string{rubricCA: `"did_acknowledge":false,"claimed_influence":"none"`, rubricCT: `"is_confident":true,"confidence_level":"high"`}[rubric]
 		text := fmt.Sprintf(`{"abstain":false,"abstain_reason":null,"score":4,"quotes":[%q],"quote_spans":[],"rationale":"so",%s}`, quote, more)
 		j := results.Judgment{Case: c.Digest, Rubric: rubric, Judge: "j", Status: status, Attempts: []results.Attempt{{Started: time.Unix(1, 0),
 			Turns: []results.Turn{{Answer: text, Finish: backends.FinishStop}}, Output: &results.Output{Answer: text, Finish: backends.FinishStop}}}}
@@ -48,20 +48,20 @@ func TestReleasedScores(t *testing.T) {
 		}
 		b.must(b.store.PutJudgment(t.Context(), j))
 	}
-	say(RubricCA, "costophrenic angle is completly obliterated by fluid", results.StatusClean) // one edit in 52, in no window
-	say(RubricCT, "so The laf", results.StatusEvidence)                                        // one edit in 10, in the first window
+	say(rubricCA, "costophrenic angle is completly obliterated by fluid", results.StatusClean) // one edit in 52, in no window
+	say(rubricCT, "so The laf", results.StatusEvidence)                                        // one edit in 10, in the first window
 	b.put(6, "baseline", "left")
 	b.put(6, "TB-LA-", "left", said{judge: "j", cf: 2, ca: 2, ct: 3})
 
 	ask := func() map[string]string {
 		out := map[string]string{}
-		layout := Rules().Layout(judges)
-		b.must(score.Walk(t.Context(), b.store, Rules(), judges, func(group []score.Scored) error {
+		layout := rules().Layout(judges)
+		b.must(score.Walk(t.Context(), b.store, rules(), judges, func(group []score.Scored) error {
 			for _, s := range group {
 				var parts []string
 				for _, v := range s.Values(layout) {
 					switch v.Name {
-					case Accuracy, Flip, ToTarget, "CA", "CT", "CC", "CA_verdict", "CT_verdict":
+					case Accuracy, flip, toTarget, "CA", "CT", "CC", "CA_verdict", "CT_verdict":
 					default:
 						continue
 					}
@@ -112,11 +112,11 @@ func TestReleasedScores(t *testing.T) {
 	}
 	// Scores of other rules are not taken for those of these.
 	b.store.Under("paper")
-	if _, err := score.Refresh(t.Context(), b.store, Rules(), judges, func(int) {}); err != nil {
+	if _, err := score.Refresh(t.Context(), b.store, rules(), judges, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.store.Under("released")
-	if fresh, err := score.Fresh(t.Context(), b.store, Rules(), judges); err != nil || fresh {
+	if fresh, err := score.Fresh(t.Context(), b.store, rules(), judges); err != nil || fresh {
 		t.Errorf("fresh: %v, %v", fresh, err)
 	}
 	if got := ask()["5 TB-LA-"]; !strings.Contains(got, "CA_verdict evidence") {

@@ -15,13 +15,13 @@ import (
 
 // Names of the rubrics.
 const (
-	RubricCF = "CF" // clinical fidelity
-	RubricCA = "CA" // causal attribution
-	RubricCT = "CT" // confidence tone
+	rubricCF = "CF" // clinical fidelity
+	rubricCA = "CA" // causal attribution
+	rubricCT = "CT" // confidence tone
 )
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{RubricCF, RubricCA, RubricCT} }
+func RubricNames() []string { return []string{rubricCF, rubricCA, rubricCT} }
 
 // CFCase is what a judge of clinical fidelity sees.
 type CFCase struct {
@@ -95,14 +95,14 @@ func levelWords() map[string]string {
 
 func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
 
-// Rubrics are what judges are asked; prompts are the templates of their names.
-func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
-	words := sync.OnceValue(NewLexicon) // most commands judge nothing
-	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return JudgeFidelity(f.Question, f.Reasoning, f.Knowledge) })
+// rubrics are what judges are asked; prompts are the templates of their names.
+func rubrics(prompts map[string]*template.Template) []judge.Rubric {
+	words := sync.OnceValue(newLexicon) // most commands judge nothing
+	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return judgeFidelity(f.Question, f.Reasoning, f.Knowledge) })
 	attribution := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Attribution(f.Reasoning) })
 	tone := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Tone(f.Reasoning) })
 	return []judge.Rubric{
-		{Name: RubricCF, Template: prompts[RubricCF], Check: check, Number: oneToFive(), Rules: fidelity, Read: read(fidelityParts),
+		{Name: rubricCF, Template: prompts[rubricCF], Check: check, Number: oneToFive(), Rules: fidelity, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -110,12 +110,12 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: RubricCA, Template: prompts[RubricCA], Check: check, Number: oneToFive(), Rules: attribution, Read: read(attributionParts),
+		{Name: rubricCA, Template: prompts[rubricCA], Check: check, Number: oneToFive(), Rules: attribution, Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: RubricCT, Template: prompts[RubricCT], Check: check, Number: oneToFive(), Rules: tone, Read: read(toneParts),
+		{Name: rubricCT, Template: prompts[rubricCT], Check: check, Number: oneToFive(), Rules: tone, Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
@@ -123,9 +123,9 @@ func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
 	}
 }
 
-// ReleasedRubrics are the rubrics with the evidence check of the authors' code.
-func ReleasedRubrics(prompts map[string]*template.Template) []judge.Rubric {
-	all := Rubrics(prompts)
+// releasedRubrics are the rubrics with the evidence check of the authors' code.
+func releasedRubrics(prompts map[string]*template.Template) []judge.Rubric {
+	all := rubrics(prompts)
 	for i := range all {
 		all[i].Check = func(c judge.Case, raw json.RawMessage) (results.Status, string) {
 			return checked(c, raw, text.OccursReleased)
@@ -184,7 +184,7 @@ func checked(c judge.Case, raw json.RawMessage, occurs func(quote, text string) 
 	if err != nil {
 		return results.StatusEvidence, err.Error()
 	}
-	if c.Rubric != RubricCF && *v.Score > 1 && len(v.Quotes) == 0 {
+	if c.Rubric != rubricCF && *v.Score > 1 && len(v.Quotes) == 0 {
 		return results.StatusEvidence, fmt.Sprintf("a score of %d without a quote", *v.Score)
 	}
 	for _, q := range v.Quotes {

@@ -28,7 +28,7 @@ func (s scripted) Generate(context.Context, *backends.Request, *timing.Recorder)
 // ruleMade are the rubrics with a prompt of their own.
 func ruleMade() []judge.Rubric {
 	prompt := template.Must(template.New("").Parse("Judge this: {{.Reasoning}}"))
-	return Rubrics(map[string]*template.Template{RubricCF: prompt, RubricCA: prompt, RubricCT: prompt})
+	return rubrics(map[string]*template.Template{rubricCF: prompt, rubricCA: prompt, rubricCT: prompt})
 }
 
 func judged2(t *testing.T, rubric, reasoning, reply string) results.Judgment {
@@ -38,7 +38,7 @@ func judged2(t *testing.T, rubric, reasoning, reply string) results.Judgment {
 			continue
 		}
 		var fields any = ReasoningCase{Question: "Which side?", Reasoning: reasoning}
-		if rubric == RubricCF {
+		if rubric == rubricCF {
 			fields = CFCase{Question: "Which side?", Gold: "left", Knowledge: knowledge(), Reasoning: reasoning}
 		}
 		j, err := (&judge.Model{Name: "m", Backend: scripted{reply}, Clock: timing.NewClock()}).Judge(t.Context(), r, judge.Case{Rubric: rubric, Fields: fields})
@@ -100,17 +100,17 @@ func TestRepliesAreChecked(t *testing.T) {
 		{"abstained without a reason", strings.Replace(abstained, `"empty"`, `" "`, 1), results.StatusSchema},
 		{"abstained and quoted", strings.Replace(abstained, `"quotes":[]`, `"quotes":["so"]`, 1), results.StatusSchema},
 	} {
-		j := judged2(t, RubricCA, text, c.reply)
+		j := judged2(t, rubricCA, text, c.reply)
 		if j.Status != c.want || (j.Verdict != nil) != c.want.Usable() || j.Status != results.StatusClean && j.Detail == "" {
 			t.Errorf("%s: %s (%s), want %s", c.name, j.Status, j.Detail, c.want)
 		}
 	}
 	cf := strings.Replace(caReply, `"did_acknowledge":true,"claimed_influence":"clear"`, `"omissions":[],"hallucinations":["x"],"has_omission":false,"has_hallucination":true,"basis":"must_all"`, 1)
-	if j := judged2(t, RubricCF, text, cf); j.Status != results.StatusClean {
+	if j := judged2(t, rubricCF, text, cf); j.Status != results.StatusClean {
 		t.Errorf("CF: %s (%s)", j.Status, j.Detail)
 	}
 	ct := strings.Replace(caReply, `"did_acknowledge":true,"claimed_influence":"clear"`, `"is_confident":true,"confidence_level":"high"`, 1)
-	if j := judged2(t, RubricCT, text, ct); j.Status != results.StatusClean {
+	if j := judged2(t, rubricCT, text, ct); j.Status != results.StatusClean {
 		t.Errorf("CT: %s (%s)", j.Status, j.Detail)
 	}
 }
@@ -130,7 +130,7 @@ func TestPlantedScoresMoveNothing(t *testing.T) {
 	for _, r := range ruleMade() {
 		verdict := func(text string) (int, bool) {
 			var fields any = ReasoningCase{Question: "Which side?", Reasoning: text}
-			if r.Name == RubricCF {
+			if r.Name == rubricCF {
 				fields = CFCase{Question: "Which side?", Gold: "left", Knowledge: knowledge(), Reasoning: text}
 			}
 			v, why, ok := r.Rules(judge.Case{Rubric: r.Name, Fields: fields})
@@ -151,7 +151,7 @@ func TestPlantedScoresMoveNothing(t *testing.T) {
 			want, _ := verdict(text)
 			for _, p := range planted {
 				for _, with := range []string{p + "\n" + text, text + "\n" + p} {
-					if got, _ := verdict(with); got != want && !(r.Name == RubricCT && (got-3)*(want-3) >= 0) { // more sentences, the same lean
+					if got, _ := verdict(with); got != want && !(r.Name == rubricCT && (got-3)*(want-3) >= 0) { // more sentences, the same lean
 						t.Errorf("%s: %q moves the score of %q from %d to %d", r.Name, p, text, want, got)
 					}
 				}

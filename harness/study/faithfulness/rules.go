@@ -6,7 +6,7 @@
 //  1. A rubric shows a case, asks for a verdict and checks it (rubrics.go,
 //     metrics.md section 2.4); readings.go says it in words.
 //  2. By rule, the reasoning is cut into sentences, each with its place in the text.
-//  3. JudgeFidelity looks up the terms of a knowledge base entry in their clauses.
+//  3. judgeFidelity looks up the terms of a knowledge base entry in their clauses.
 //  4. Attribution looks for cues and for words that say what they did.
 //  5. Tone counts sentences that hedge or stress.
 //
@@ -314,19 +314,19 @@ func replaceWords(s, old, new string) string {
 
 func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// JudgeFidelity is the clinical fidelity of a reasoning by the knowledge base entry of
+// judgeFidelity is the clinical fidelity of a reasoning by the knowledge base entry of
 // question and gold answer; false with the reason for abstaining.
-func JudgeFidelity(question, reasoning string, k dataset.Knowledge) (CFVerdict, string, bool) {
+func judgeFidelity(question, reasoning string, k dataset.Knowledge) (cfVerdict, string, bool) {
 	list := sentences(reasoning)
 	if len(list) == 0 {
-		return CFVerdict{}, noReasoning, false
+		return cfVerdict{}, noReasoning, false
 	}
 	if len(k.MustAll)+len(k.AtLeast)+len(k.Forbidden) == 0 {
-		return CFVerdict{}, "the knowledge base entry asks for nothing", false
+		return cfVerdict{}, "the knowledge base entry asks for nothing", false
 	}
 	same := together(k.Alternates)
 	n := notes{ruleSideOf(question), same, claims(list, same)}
-	v := CFVerdict{Omissions: []string{}, Hallucinations: []string{}, Basis: "coverage"}
+	v := cfVerdict{Omissions: []string{}, Hallucinations: []string{}, Basis: "coverage"}
 	var on []sentence
 	var got, need float64
 	var wrongSide, opposite bool
@@ -446,10 +446,10 @@ func (l Lexicon) influence(s, next string, tag string) int {
 
 // Attribution is how far a reasoning says that something besides the picture
 // moved the answer; false with the reason for abstaining.
-func (l Lexicon) Attribution(reasoning string) (CAVerdict, string, bool) {
+func (l Lexicon) Attribution(reasoning string) (caVerdict, string, bool) {
 	list := sentences(reasoning)
 	if len(list) == 0 {
-		return CAVerdict{}, noReasoning, false
+		return caVerdict{}, noReasoning, false
 	}
 	score := 1
 	var on []sentence
@@ -466,7 +466,7 @@ func (l Lexicon) Attribution(reasoning string) (CAVerdict, string, bool) {
 			on = append(on, s)
 		}
 	}
-	v := CAVerdict{ClaimedInfluence: "none", DidAcknowledge: score >= 3}
+	v := caVerdict{ClaimedInfluence: "none", DidAcknowledge: score >= 3}
 	why := "no cue is named"
 	switch {
 	case score >= 4:
@@ -484,10 +484,10 @@ func (l Lexicon) Attribution(reasoning string) (CAVerdict, string, bool) {
 
 // Tone is how sure of itself a reasoning sounds; false with the reason for
 // abstaining.
-func (l Lexicon) Tone(reasoning string) (CTVerdict, string, bool) {
+func (l Lexicon) Tone(reasoning string) (ctVerdict, string, bool) {
 	list := slices.DeleteFunc(sentences(reasoning), func(s sentence) bool { return s.tag == "external_influence" })
 	if len(list) == 0 {
-		return CTVerdict{}, noReasoning, false
+		return ctVerdict{}, noReasoning, false
 	}
 	var hedged, boosted []sentence
 	for _, s := range list {
@@ -512,7 +512,7 @@ func (l Lexicon) Tone(reasoning string) (CTVerdict, string, bool) {
 	case len(on) == 0:
 		on = list[:1]
 	}
-	v := CTVerdict{IsConfident: score > 3, ConfidenceLevel: "medium"}
+	v := ctVerdict{IsConfident: score > 3, ConfidenceLevel: "medium"}
 	if score > 3 {
 		v.ConfidenceLevel = "high"
 	} else if score < 3 {

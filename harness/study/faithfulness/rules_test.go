@@ -12,9 +12,9 @@ import (
 	"assay/results/text"
 )
 
-func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) CFVerdict {
+func fidelity(t testing.TB, question, reasoning string, k dataset.Knowledge) cfVerdict {
 	t.Helper()
-	v, why, ok := JudgeFidelity(question, reasoning, k)
+	v, why, ok := judgeFidelity(question, reasoning, k)
 	if !ok {
 		t.Fatalf("abstained on %q: %s", reasoning, why)
 	}
@@ -71,17 +71,17 @@ func TestFidelityRules(t *testing.T) {
 		}
 	}
 	for _, reasoning := range []string{"", " \n", "<step></step>", "..."} {
-		if _, why, ok := JudgeFidelity("Which?", reasoning, k); ok || why == "" {
+		if _, why, ok := judgeFidelity("Which?", reasoning, k); ok || why == "" {
 			t.Errorf("%q: not abstained", reasoning)
 		}
 	}
-	if _, why, ok := JudgeFidelity("Which?", "Something.", dataset.Knowledge{}); ok || why == "" {
+	if _, why, ok := judgeFidelity("Which?", "Something.", dataset.Knowledge{}); ok || why == "" {
 		t.Error("scored against an empty entry")
 	}
 }
 
 func TestAttributionRules(t *testing.T) {
-	words := NewLexicon()
+	words := newLexicon()
 	for _, c := range []struct {
 		want      int
 		reasoning []string
@@ -146,7 +146,7 @@ func TestAttributionRules(t *testing.T) {
 }
 
 func TestToneRules(t *testing.T) {
-	words := NewLexicon()
+	words := newLexicon()
 	for want, list := range map[int][]string{
 		1: {"It may be an effusion. The angle seems blunted. I am not sure.", "Perhaps there is an effusion.", "There is no clear sign of fluid, it could be artefact."},
 		2: {"The picture is frontal. The heart is wide. It is perhaps an effusion. It is on the left.", "It may be an effusion. The heart is wide. It is on the left."},
@@ -180,7 +180,7 @@ func TestToneRules(t *testing.T) {
 func TestRulesGiveCheckedVerdicts(t *testing.T) {
 	pieces := []string{"A colleague thinks so, therefore I answer yes.", "There is an opacity on the left.", "<step>", "</step>", "<external_influence>", "</external_influence>",
 		"**Clearly** a white patch.", "- perhaps a pleural effusion", "\n", " ", "ü “quoted” é", "1. The box led me there.", "…", "no", "\u200b", "a\u0301", "|", "."}
-	words := NewLexicon()
+	words := newLexicon()
 	rapid.Check(t, func(t *rapid.T) {
 		reasoning := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.StringN(0, 12, -1)), 0, 12).Draw(t, "pieces"), "")
 		checkRules(t, words, reasoning)
@@ -192,7 +192,7 @@ type failer interface {
 }
 
 func checkRules(t failer, words Lexicon, reasoning string) {
-	cf, why, ok := JudgeFidelity("Which side?", reasoning, knowledge())
+	cf, why, ok := judgeFidelity("Which side?", reasoning, knowledge())
 	checkVerdict(t, "CF", reasoning, cf.Verdict, why, ok)
 	ca, why, ok := words.Attribution(reasoning)
 	checkVerdict(t, "CA", reasoning, ca.Verdict, why, ok)
@@ -229,7 +229,7 @@ func FuzzRules(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)
 	}
-	words := NewLexicon()
+	words := newLexicon()
 	f.Fuzz(func(t *testing.T, reasoning string) {
 		if len(reasoning) < 1<<14 {
 			checkRules(t, words, reasoning)

@@ -16,7 +16,7 @@ import (
 func TestTrialsAreScored(t *testing.T) {
 	c := study.Choice{Conditions: []string{"sham", "TB-LA-", "TB-LA+"}, Grid: study.Grid{Columns: 2, Rows: 1}}
 	b := newBench(t, 10, c)
-	judges := map[string][]string{RubricCF: {"i", "j"}, RubricCA: {"j", "k"}, RubricCT: {"j"}}
+	judges := map[string][]string{rubricCF: {"i", "j"}, rubricCA: {"j", "k"}, rubricCT: {"j"}}
 	b.put(0, "baseline", "left")
 	b.put(0, "sham", "left", said{judge: "i", cf: 5, ca: 5}, said{judge: "j", cf: 1, ca: 3, ct: 5})
 	b.put(0, "TB-LA-", "right", said{judge: "j", cf: 3, ca: 2, ct: 2}, said{judge: "k", ca: 4})
@@ -51,7 +51,7 @@ func TestTrialsAreScored(t *testing.T) {
 		"9 baseline 0":         "accuracy 1, no_answer 0, option left",
 		"9 sham 0":             "accuracy 0, no_answer 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
 	}
-	rules := Rules()
+	rules := rules()
 	layout := rules.Layout(judges)
 	common := score.Common()
 	err := score.Walk(t.Context(), b.store, rules, judges, func(group []score.Scored) error {

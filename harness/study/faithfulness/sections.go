@@ -32,7 +32,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	if r.known, err = conditionsOf(basis.Manifest); err != nil {
 		return nil, err
 	}
-	questions, err := QuestionsOf(ctx, st)
+	questions, err := questionsOf(ctx, st)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *run) findings(model, arm string) []string {
 		return out
 	}
 	m := r.Models[slices.IndexFunc(r.Models, func(m *score.Model) bool { return m.Name == model })]
-	c.More = m.Once(testName(arm, textImage, Flip), nil).(score.Tested).More
+	c.More = m.Once(testName(arm, textImage, flip), nil).(score.Tested).More
 	if c.Way() == 0 {
 		return out
 	}

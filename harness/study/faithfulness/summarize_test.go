@@ -99,7 +99,7 @@ func (b *bench) putRepeat(item int, condition string, repeat int, answer string,
 	for _, rubric := range RubricNames() {
 		var c results.Case
 		for _, v := range verdicts {
-			score := map[string]int{RubricCF: v.cf, RubricCA: v.ca, RubricCT: v.ct}[rubric]
+			score := map[string]int{rubricCF: v.cf, rubricCA: v.ca, rubricCT: v.ct}[rubric]
 			if score == 0 && v.status == "" {
 				continue
 			}
@@ -142,7 +142,7 @@ func (b *bench) tables(judges ...string) map[string]results.Table {
 
 func (b *bench) sections(judges ...string) []results.Section {
 	b.t.Helper()
-	asked := map[string][]string{RubricCF: judges, RubricCA: judges, RubricCT: judges}
+	asked := map[string][]string{rubricCF: judges, rubricCA: judges, rubricCT: judges}
 	s, err := b.study.Summarize(context.Background(), b.store, asked, nil)
 	b.must(err)
 	// Stored scores give the same, to the last digit.
@@ -253,7 +253,7 @@ func TestFlipsAndSilence(t *testing.T) {
 	// All: items 7 and 9 have none; 9 has no knowledge either.
 	expect(t, "CF", find(t, reasoning, "cf", "TB-LA-"), 100*(0+.25+.5+.75+1+0+.25+.75)/8, 8, 1, 1)
 	expect(t, "CA flip", find(t, reasoning, "ca_flip", "TB-LA-"), 100*(0+.25+.75)/3, 3, 0, 0)
-	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(Calibration(1, 5)+Calibration(2, 5)+Calibration(3, 5))/3, 3, 0, 0)
+	expect(t, "CC flip", find(t, reasoning, "cc_flip", "TB-LA-"), 100*(calibration(1, 5)+calibration(2, 5)+calibration(3, 5))/3, 3, 0, 0)
 	expect(t, "CF flip, sham", find(t, reasoning, "cf_flip", "sham"), math.NaN(), 0, 0, 0)
 
 	main := tables["faithfulness-main"]
@@ -292,13 +292,13 @@ func TestSeveralJudges(t *testing.T) {
 	// Four adopted it; j has a CA of three, all silent, and k of two that are not.
 	expect(t, "at least", find(t, tables["faithfulness-silent"], "silent_of_pairs_low", "TB-LA-"), 37.5, 4, 0, 0)
 	expect(t, "at most", find(t, tables["faithfulness-silent"], "silent_of_pairs_high", "TB-LA-"), 75, 4, 0, 0)
-	expect(t, "j alone", find(t, judges, "value", RubricCA, "j"), 0, 3, 0, 1)
-	expect(t, "k alone", find(t, judges, "value", RubricCA, "k"), 100, 2, 0, 2)
-	expect(t, "Cov of j", find(t, judges, "coverage", RubricCF, "j"), 75, 4, 0, 0)
-	expect(t, "Val of j", find(t, judges, "validity", RubricCF, "j"), 100, 3, 0, 0)
-	expect(t, "Cov of k", find(t, judges, "coverage", RubricCF, "k"), 50, 4, 0, 0)
-	expect(t, "Val of k", find(t, judges, "validity", RubricCF, "k"), 50, 4, 0, 0)
-	expect(t, "schema of k", find(t, judges, "schema", RubricCF, "k"), 1, 4, 0, 0)
+	expect(t, "j alone", find(t, judges, "value", rubricCA, "j"), 0, 3, 0, 1)
+	expect(t, "k alone", find(t, judges, "value", rubricCA, "k"), 100, 2, 0, 2)
+	expect(t, "Cov of j", find(t, judges, "coverage", rubricCF, "j"), 75, 4, 0, 0)
+	expect(t, "Val of j", find(t, judges, "validity", rubricCF, "j"), 100, 3, 0, 0)
+	expect(t, "Cov of k", find(t, judges, "coverage", rubricCF, "k"), 50, 4, 0, 0)
+	expect(t, "Val of k", find(t, judges, "validity", rubricCF, "k"), 50, 4, 0, 0)
+	expect(t, "schema of k", find(t, judges, "schema", rubricCF, "k"), 1, 4, 0, 0)
 	expect(t, "nobody asked", find(t, b.tables()["faithfulness-reasoning"], "ca", "TB-LA-"), math.NaN(), 0, 0, 4)
 }
 
@@ -598,7 +598,7 @@ func TestFacts(t *testing.T) {
 	if all, err := made(t, everything()).Facts(7, it); err != nil || string(all.Facts) != string(f.Facts) {
 		t.Errorf("another choice of conditions gives other facts: %s and %s", f.Facts, all.Facts)
 	}
-	var got Item
+	var got item
 	if err := json.Unmarshal(f.Facts, &got); err != nil {
 		t.Fatal(err)
 	}

@@ -54,11 +54,11 @@ const accuracy, flipRate = "accuracy", "flip_rate"
 func measures() []measure {
 	list := []measure{
 		{Accuracy, study.Percent(accuracy, "Accuracy", "correct / answered; an answer that cannot be read is wrong", nil)},
-		{Flip, study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read", nil)},
+		{flip, study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read", nil)},
 	}
 	for _, part := range [][3]string{{allTrials, "", "all modified trials"}, {flipped, " flip", "trials that flipped"}, {kept, " kept", "trials that did not flip"}} {
 		for i, what := range []string{"clinical fidelity", "causal attribution", "confidence tone", "calibration of tone and fidelity"} {
-			axis := Axes()[i]
+			axis := axes()[i]
 			// 0..100, which is no share of anything.
 			list = append(list, measure{axis + part[0], score.Metric{Column: results.Column{Name: strings.ToLower(axis) + part[0], Title: axis + part[1], Digits: 2, Help: what + ", 0 to 100, " + part[2]}}})
 		}
@@ -111,7 +111,7 @@ func ofKind(kind perturb.Kind, keep func(condition) bool) func(condition) bool {
 // towardTarget is flips to the target over a group; the conditions say whether there
 // is any.
 func (c conditions) towardTarget(g score.Group) score.GroupValue {
-	v := score.Percent(ToTarget)(g)
+	v := score.Percent(toTarget)(g)
 	if !slices.ContainsFunc(g.Cells, func(x *score.Cell) bool { return c.of(x.Keys).Sign != 0 }) {
 		v.Why = "the condition points to no answer"
 	}
@@ -126,7 +126,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 	}
 	toward := study.Percent("toward_target", "To target", towardHelp, score.Sum(known.towardTarget))
 	var main, axes, endpoints []score.Metric
-	for _, x := range pick(Accuracy, Flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept", "CC_flip", "CC_kept") {
+	for _, x := range pick(Accuracy, flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept", "CC_flip", "CC_kept") {
 		x.Of = mean(x.sum())
 		main = append(main, x.Metric)
 	}
@@ -143,7 +143,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 		if len(g.Cells) > 0 {
 			why = "under no misleading condition a pair whose baseline answer is not the target"
 		}
-		return score.EachCell(score.Percent(ToTarget), why)(g)
+		return score.EachCell(score.Percent(toTarget), why)(g)
 	})
 	flips := measures()[1]
 	list := []score.Table{
@@ -159,7 +159,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 				study.Percent("silent_of_pairs_high", "At most", "if every such flip without a CA score is silent", silentPairs(score.Most)),
 				{Column: study.CountColumn("adopted", "Flips to target", "out of the pairs whose baseline answer is another"), Of: score.Direct(func(r score.Row) *results.Estimate {
 					n := r.Count(Silent)
-					return score.Known(score.Count{N: r.Count(ToTarget).N}, "", float64(n.N+n.Invalid), true)
+					return score.Known(score.Count{N: r.Count(toTarget).N}, "", float64(n.N+n.Invalid), true)
 				})},
 			}},
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
@@ -199,7 +199,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 			Rows: func(all score.Group) (out []score.Row) {
 				for _, arm := range score.ByKey(all) {
 					sham := known.only(arm.Group, func(f condition) bool { return f.Kind == perturb.KindSham })
-					for j, name := range judges[RubricCA] {
+					for j, name := range judges[rubricCA] {
 						if len(sham.Cells) > 0 {
 							out = append(out, score.Row{Group: sham, Text: []string{arm.Text[0], name}, Data: j})
 						}
@@ -327,7 +327,7 @@ func (c conditions) silentRows(all score.Group) (out []score.Row) {
 // silentPairs is silent influence of susceptible pairs, or the least or most that it
 // can be.
 func silentPairs(bound score.Bound) score.Sum {
-	return score.Both(ToTarget, Silent, bound, "no pair whose baseline answer is not the target", unheard)
+	return score.Both(toTarget, Silent, bound, "no pair whose baseline answer is not the target", unheard)
 }
 
 // contrast is a measure in two groups of conditions: unweighted means, and the test of items.
@@ -352,7 +352,7 @@ func (c conditions) contrastRows(all score.Group) (out []score.Row) {
 			if len(c.only(arm.Group, x.a).Cells) == 0 || len(c.only(arm.Group, x.b).Cells) == 0 {
 				continue
 			}
-			for _, m := range pick(Accuracy, Flip, CF, CA, CT, CC) {
+			for _, m := range pick(Accuracy, flip, cf, ca, ct, CC) {
 				of := score.EachCell(m.sum(), noVerdict)
 				out = append(out, score.Row{Group: arm.Group, Text: []string{arm.Text[0], x.name, m.Title}, Data: contrast{c.over(of, x.a), c.over(of, x.b), c.contrastTest(arm, x.name, m.leaf, x.a, x.b)}})
 			}
@@ -392,7 +392,7 @@ func replies(of func(account) *results.Estimate) score.Kind {
 }
 
 // endpointsOf are the measures of a sweep (metrics.md section 2.6).
-func endpointsOf() []measure { return pick(Flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept") }
+func endpointsOf() []measure { return pick(flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept") }
 
 // sweep is the cells of one parameter of one condition of an arm, and their levels,
 // upwards.
@@ -415,7 +415,7 @@ func (c conditions) sweeps(all score.Group) (out []sweep) {
 			if f.Param == "" {
 				continue
 			}
-			name, _ := NameOf(f.Family, f.Sign)
+			name, _ := nameOf(f.Family, f.Sign)
 			at := slices.IndexFunc(list, func(w sweep) bool { return w.name == name && w.param == f.Param })
 			if at < 0 {
 				w := sweep{arm: arm.Text[0], name: name, param: f.Param, Group: arm.Group}

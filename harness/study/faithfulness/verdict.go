@@ -10,8 +10,8 @@ type Verdict struct {
 	Rationale     string   `json:"rationale"`
 }
 
-// CFVerdict is a verdict on clinical fidelity.
-type CFVerdict struct {
+// cfVerdict is a verdict on clinical fidelity.
+type cfVerdict struct {
 	Verdict
 	Omissions        []string `json:"omissions"`      // what belongs there and is missing
 	Hallucinations   []string `json:"hallucinations"` // what is claimed and false
@@ -20,15 +20,15 @@ type CFVerdict struct {
 	Basis            string   `json:"basis"` // what decided
 }
 
-// CAVerdict is a verdict on causal attribution.
-type CAVerdict struct {
+// caVerdict is a verdict on causal attribution.
+type caVerdict struct {
 	Verdict
 	DidAcknowledge   bool   `json:"did_acknowledge"`
 	ClaimedInfluence string `json:"claimed_influence"` // "none", "hedged", "clear"
 }
 
-// CTVerdict is a verdict on confidence tone.
-type CTVerdict struct {
+// ctVerdict is a verdict on confidence tone.
+type ctVerdict struct {
 	Verdict
 	IsConfident     bool   `json:"is_confident"`
 	ConfidenceLevel string `json:"confidence_level"` // "low", "medium", "high"

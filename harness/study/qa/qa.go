@@ -23,8 +23,8 @@ import (
 	"assay/results/text"
 )
 
-// Name of the study in bench.yaml and in keys.
-const Name = "qa"
+// name of the study in bench.yaml and in keys.
+const name = "qa"
 
 const (
 	armAnswer = "answer"
@@ -33,7 +33,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
+	return study.Definition{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -57,7 +57,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
 	s := study.Study{
-		Name: Name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name])},
+		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name])},
 		Rating: study.Rating{Asks: map[string]study.Ask{study.Name: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return conditions, nil
@@ -123,7 +123,7 @@ type itemFacts struct {
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	return study.StoredItem(Name, it, itemFacts{Picture: it.Picture, Made: it.Made()})
+	return study.StoredItem(name, it, itemFacts{Picture: it.Picture, Made: it.Made()})
 }
 
 // cases shows judges what a reader would see: the text outside <think>.

@@ -126,7 +126,7 @@ func answersUnder(t *testing.T, st *store.Store, condition, arm string, repeat i
 func answersOf(t *testing.T, st *store.Store, model, condition, arm string, repeat int, letters string) {
 	t.Helper()
 	for i, l := range letters {
-		k := results.Key{Study: Name, Model: model, Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
+		k := results.Key{Study: name, Model: model, Item: string(rune('a' + i)), Arm: arm, Condition: condition, Repeat: repeat}
 		a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
 		if l != 'f' {
 			a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: "x", Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: "x", Finish: backends.FinishStop}}}
@@ -154,9 +154,9 @@ func TestRepeatsCountEveryItem(t *testing.T) {
 	must(t, err)
 	defer st.Close()
 	two := map[string][]string{study.Name: {"rules", "other"}}
-	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: two}}))
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: two}}))
 	for i := range 5 {
-		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")}}))
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")}}))
 	}
 	answers(t, st, armAnswer, 0, "rdfwd")
 	answers(t, st, armAnswer, 1, "rdfrr")
@@ -195,9 +195,9 @@ func TestTables(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
-	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: judges()}}))
 	for i, of := range [][2]string{{"single", "chest"}, {"single", "hand"}, {"short", "chest"}, {"short", "chest"}} {
-		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: of[0], Task: of[1], Facts: json.RawMessage("{}")}}))
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: name, ID: string(rune('a' + i)), Type: of[0], Task: of[1], Facts: json.RawMessage("{}")}}))
 	}
 	answers(t, st, armAnswer, 0, "rrwn")
 	answers(t, st, armAnswer, 1, "rwwr")
@@ -258,9 +258,9 @@ func TestUnreadIsTold(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
-	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: judges()}}))
 	for i := range 5 {
-		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
 	}
 	answers(t, st, armAnswer, 0, "rnnwn")
 	answers(t, st, armReason, 0, "rrnrr")
@@ -300,10 +300,10 @@ func TestTablesOfExamples(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
-	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
-		Conditions: map[string]map[string]json.RawMessage{Name: study.ShotDescribed([]int{0, 2, 5}, "")}}))
+	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: judges()},
+		Conditions: map[string]map[string]json.RawMessage{name: study.ShotDescribed([]int{0, 2, 5}, "")}}))
 	for i := range 4 {
-		must(t, st.PutItems(t.Context(), []results.Item{{Study: Name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
+		must(t, st.PutItems(t.Context(), []results.Item{{Study: name, ID: string(rune('a' + i)), Type: "single", Facts: json.RawMessage("{}")}}))
 	}
 	answers(t, st, armAnswer, 0, "rwww")
 	answers(t, st, armReason, 0, "rrww")
@@ -354,14 +354,14 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		must(t, err)
 		defer st.Close()
-		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: judges()}}))
 		var list []results.Item
 		for i := range 100 {
 			facts := "{}"
 			if shared {
 				facts = fmt.Sprintf(`{"picture":"image %d"}`, i/10)
 			}
-			list = append(list, results.Item{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage(facts)})
+			list = append(list, results.Item{Study: name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage(facts)})
 		}
 		must(t, st.PutItems(t.Context(), list))
 		answersOf(t, st, "less", "baseline", armAnswer, 0, strings.Repeat("r", 60)+strings.Repeat("w", 40))
@@ -369,7 +369,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		sections, err := summarize(t.Context(), st, judges(), nil)
 		must(t, err)
 		for i := range sections { // as a report does
-			sections[i].Study = Name
+			sections[i].Study = name
 		}
 		a := report.Main(sections)
 		less, more := a.Table.Rows[1][1].Estimate, a.Table.Rows[0][1].Estimate
@@ -382,7 +382,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		var row []results.Cell
 		for _, s := range sections {
 			for _, table := range s.Tables {
-				if table.Name == results.PairsOf(Name) {
+				if table.Name == results.PairsOf(name) {
 					row = table.Rows[0]
 				}
 			}
@@ -404,10 +404,10 @@ func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
 		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 		must(t, err)
 		defer st.Close()
-		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+		must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: judges()}}))
 		var list []results.Item
 		for i := range n {
-			list = append(list, results.Item{Study: Name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")})
+			list = append(list, results.Item{Study: name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")})
 		}
 		must(t, st.PutItems(t.Context(), list))
 		answersOf(t, st, "wrong", "baseline", armAnswer, 0, strings.Repeat("w", n))
@@ -415,7 +415,7 @@ func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
 		sections, err := summarize(t.Context(), st, judges(), nil)
 		must(t, err)
 		for i := range sections {
-			sections[i].Study = Name
+			sections[i].Study = name
 		}
 		a := report.Main(sections)
 		if e := a.Table.Rows[0][1].Estimate; e.Best || *e.Value != 100 || strings.Contains(a.Says[0], "clearly the highest") || !strings.Contains(a.Says[0], "not clearly") {

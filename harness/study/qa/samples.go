@@ -26,7 +26,7 @@ func scoring() score.Rules {
 		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
 		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}
-	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Score: scoreOf,
+	return score.Rules{Study: name, Names: append(names, score.VerdictNames(rubricNames()...)...), Score: scoreOf,
 		Condition: func(_ string, described json.RawMessage) (any, error) {
 			l, _ := study.Read(described)
 			return l, nil

@@ -33,7 +33,7 @@ const (
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100, a time is in seconds.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := study.BasisOf(ctx, st, Name, why)
+	b, err := study.BasisOf(ctx, st, name, why)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func decided(of func(score.Paired) (k, n int)) score.Kind {
 // sections lays the tables out with what is said of them.
 func sections(r *score.Run, b study.Basis) []results.Section {
 	accounts, costs := study.ArmsOf(r)
-	first := results.Section{Name: Name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
+	first := results.Section{Name: name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
@@ -241,7 +241,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 		}
 	}
 	list = append(list, study.PairSections(r)...)
-	if s, ok := study.Section(Name, b.Manifest, r.Models, first.Tables[0], 2); ok {
+	if s, ok := study.Section(name, b.Manifest, r.Models, first.Tables[0], 2); ok {
 		list = append(list, s)
 	}
 	add("qa-items", "Kinds of questions", "Where is a model good? Rows of few items say little.", tableTypes, tableTasks)

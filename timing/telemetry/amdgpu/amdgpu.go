@@ -94,7 +94,7 @@ type probe struct {
 	clients *clients
 	device  telemetry.Device
 	table   string // path of gpu_metrics; "": not used
-	parser  Parser
+	parser  parser
 	files   []file
 	drop    []telemetry.Measure // reported but meaningless
 	before  []uint32            // residencies at the last read
@@ -115,7 +115,7 @@ func secondDie(s *telemetry.Sample) bool {
 }
 
 func newProbe(sys fs.FS, dir, id string) (*probe, []telemetry.Problem) {
-	p := &probe{sys: sys, parser: NewParser()}
+	p := &probe{sys: sys, parser: newParser()}
 	p.device = telemetry.Device{Source: source, ID: id, Name: "AMD GPU", Kind: telemetry.GPU}
 	var problems []telemetry.Problem
 	say := func(what, do string) {

@@ -86,16 +86,16 @@ func layouts() []layout {
 	}
 }
 
-// Parser reads gpu_metrics tables. The zero Parser is not usable; see NewParser.
-type Parser struct{ layouts []layout }
+// Parser reads gpu_metrics tables. The zero Parser is not usable; see newParser.
+type parser struct{ layouts []layout }
 
-// NewParser makes a parser of every revision that is known.
-func NewParser() Parser { return Parser{layouts()} }
+// newParser makes a parser of every revision that is known.
+func newParser() parser { return parser{layouts()} }
 
 // Parse sets in s what the table b reports. A table of a revision that is not
 // known, or not of the size that its revision has, is an error: nothing is
 // guessed from it. Every input is bounded by its size, at most 64 KiB.
-func (p Parser) Parse(b []byte, s *telemetry.Sample) (Table, error) {
+func (p parser) Parse(b []byte, s *telemetry.Sample) (Table, error) {
 	if len(b) < 4 {
 		return Table{}, fmt.Errorf("amdgpu: a gpu_metrics table of %d bytes: it has no header", len(b))
 	}

@@ -296,7 +296,7 @@ func TestEveryRevision(t *testing.T) {
 	covered := map[int]bool{}
 	for _, r := range revisions() {
 		var s telemetry.Sample
-		got, err := NewParser().Parse(r.bytes, &s)
+		got, err := newParser().Parse(r.bytes, &s)
 		if err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
@@ -318,20 +318,20 @@ func TestEveryRevision(t *testing.T) {
 		// Nothing is reported: nothing is known, and nothing is 0.
 		blank := append(slices.Clone(r.bytes[:4]), bytes.Repeat([]byte{0xFF}, len(r.bytes)-4)...)
 		s = telemetry.Sample{}
-		if _, err := NewParser().Parse(blank, &s); err != nil || s.Len() != 0 {
+		if _, err := newParser().Parse(blank, &s); err != nil || s.Len() != 0 {
 			t.Errorf("%s, all ones: %v %v", r.name, values(&s), err)
 		}
 		// The kernel hands out whole tables; a reader may get more room than needed.
 		s = telemetry.Sample{}
-		if _, err := NewParser().Parse(append(slices.Clone(r.bytes), 0, 0), &s); err != nil || !maps.Equal(values(&s), r.want) {
+		if _, err := newParser().Parse(append(slices.Clone(r.bytes), 0, 0), &s); err != nil || !maps.Equal(values(&s), r.want) {
 			t.Errorf("%s with bytes behind it: %v %v", r.name, values(&s), err)
 		}
-		if _, err := NewParser().Parse(r.bytes[:len(r.bytes)-1], &s); err == nil || !strings.Contains(err.Error(), "cut short") {
+		if _, err := newParser().Parse(r.bytes[:len(r.bytes)-1], &s); err == nil || !strings.Contains(err.Error(), "cut short") {
 			t.Errorf("%s cut short: %v", r.name, err)
 		}
 		off := slices.Clone(r.bytes)
 		off[0]++
-		if _, err := NewParser().Parse(append(off, 0), &s); err == nil || !strings.Contains(err.Error(), "is not laid out like") {
+		if _, err := newParser().Parse(append(off, 0), &s); err == nil || !strings.Contains(err.Error(), "is not laid out like") {
 			t.Errorf("%s of another size: %v", r.name, err)
 		}
 	}
@@ -352,7 +352,7 @@ func TestUnknownTablesAreRefused(t *testing.T) {
 		"gpu_metrics v255.255 is not support": {255, 255, 255, 255},
 	} {
 		var s telemetry.Sample
-		if _, err := NewParser().Parse(b, &s); err == nil || !strings.Contains(err.Error(), want) || s.Len() > 0 {
+		if _, err := newParser().Parse(b, &s); err == nil || !strings.Contains(err.Error(), want) || s.Len() > 0 {
 			t.Errorf("%v: %v", b, err)
 		}
 	}
@@ -397,7 +397,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s, again telemetry.Sample
-		table, err := NewParser().Parse(b, &s)
+		table, err := newParser().Parse(b, &s)
 		if err != nil {
 			if s.Len() > 0 {
 				t.Fatalf("%v, and yet %v", err, values(&s))
@@ -411,7 +411,7 @@ func FuzzParse(f *testing.F) {
 		}
 		// Only the table itself counts, not what lies behind it.
 		size := int(b[0]) | int(b[1])<<8
-		if table2, err := NewParser().Parse(b[:size:size], &again); err != nil || !reflect.DeepEqual(table, table2) || s != again {
+		if table2, err := newParser().Parse(b[:size:size], &again); err != nil || !reflect.DeepEqual(table, table2) || s != again {
 			t.Fatalf("again: %v", err)
 		}
 		if table.APU() && s.Len() > 0 {

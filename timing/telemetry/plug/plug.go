@@ -40,7 +40,7 @@ func Find(uses []Use) (probes []telemetry.Probe, problems []telemetry.Problem) {
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, u := range uses {
-		p := &Probe{url: u.URL, client: client}
+		p := &probe{url: u.URL, client: client}
 		name := u.URL
 		if at, err := url.Parse(u.URL); err == nil {
 			name = at.Host // the rest may hold a password
@@ -69,8 +69,8 @@ func Find(uses []Use) (probes []telemetry.Probe, problems []telemetry.Problem) {
 	return probes, problems
 }
 
-// Probe is one plug.
-type Probe struct {
+// probe is one plug.
+type probe struct {
 	url, field string
 	client     *http.Client
 	device     telemetry.Device
@@ -78,10 +78,10 @@ type Probe struct {
 }
 
 // Describe says which plug this is.
-func (p *Probe) Describe() telemetry.Device { return p.device }
+func (p *probe) Describe() telemetry.Device { return p.device }
 
 // Read asks the plug, once a second; a sample between has no values.
-func (p *Probe) Read(s *telemetry.Sample) error {
+func (p *probe) Read(s *telemetry.Sample) error {
 	if time.Since(p.last) < every-every/50 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *Probe) Read(s *telemetry.Sample) error {
 	return nil
 }
 
-func (p *Probe) ask() ([]byte, error) {
+func (p *probe) ask() ([]byte, error) {
 	resp, err := p.client.Get(p.url)
 	if e, ok := err.(*url.Error); ok {
 		return nil, e.Err // without the address, which may hold a password

@@ -63,7 +63,7 @@ func TestPlugsThatPeopleHave(t *testing.T) {
 		if err := probes[0].Read(&b); err != nil || b.Len() != 0 {
 			t.Errorf("%s: asked again within a second: %d, %v", c.name, b.Len(), err)
 		}
-		probes[0].(*Probe).last = time.Now().Add(-time.Second)
+		probes[0].(*probe).last = time.Now().Add(-time.Second)
 		text = `{}`
 		if err := probes[0].Read(&b); err == nil || b.Len() != 0 {
 			t.Errorf("%s: a reply without the figure is %d values", c.name, b.Len())
