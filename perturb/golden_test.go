@@ -14,7 +14,7 @@ import (
 
 func readGolden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata/perturb", name))
+	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}

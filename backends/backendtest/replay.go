@@ -34,7 +34,7 @@ type Read struct {
 func Load(name string) (Recording, error) {
 	r := Recording{Name: name}
 	var err error
-	base := "testdata/backendtest/recordings/" + name
+	base := "testdata/recordings/" + name
 	if r.Bytes, err = testdata.ReadFile(base + ".response.http"); err != nil {
 		return r, fmt.Errorf("backendtest: recording %s: %w", name, err)
 	}

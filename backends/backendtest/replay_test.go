@@ -578,7 +578,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 	}
 	read["ollama-0.24.0/root"] = true // TestAServerOfAnotherKindIsNamed
 	found := 0
-	err := filepath.WalkDir("testdata/backendtest/recordings", func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("testdata/recordings", func(p string, d fs.DirEntry, err error) error {
 		name, ok := strings.CutSuffix(filepath.ToSlash(p), ".response.http")
 		if err != nil || !ok {
 			return err

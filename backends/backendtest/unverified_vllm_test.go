@@ -15,7 +15,7 @@ import (
 // fixture is one hand-written reply: see testdata/UNVERIFIED-vllm/README.md.
 func fixture(t *testing.T, name string, status int) backendtest.Recording {
 	t.Helper()
-	b, err := os.ReadFile("testdata/backendtest/UNVERIFIED-vllm/" + name)
+	b, err := os.ReadFile("testdata/UNVERIFIED-vllm/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

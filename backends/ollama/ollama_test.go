@@ -230,7 +230,7 @@ func TestModelNamesWithAndWithoutTag(t *testing.T) {
 // seeds are the lines of recorded streams and their kin.
 func seeds(t testing.TB) [][]byte {
 	t.Helper()
-	files, err := filepath.Glob("testdata/ollama/lines/*.ndjson")
+	files, err := filepath.Glob("testdata/lines/*.ndjson")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no seed corpus in testdata/lines: %v", err)
 	}

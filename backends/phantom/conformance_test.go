@@ -77,7 +77,7 @@ func parse(t *testing.T, r *bufio.Reader) exchange {
 
 func recorded(t *testing.T, path string) exchange {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata/phantom", "recordings", path+".http"))
+	b, err := os.ReadFile(filepath.Join("testdata", "recordings", path+".http"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func image0(n int) image.Image { return image.NewGray(image.Rect(0, 0, n, n)) }
 // covered fails where a recording in testdata is compared with nothing.
 func covered(t *testing.T, folder string) {
 	t.Helper()
-	files, err := os.ReadDir(filepath.Join("testdata/phantom", "recordings", folder))
+	files, err := os.ReadDir(filepath.Join("testdata", "recordings", folder))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d recordings: %v", len(files), err)
 	}

@@ -28,7 +28,7 @@ func order(t *testing.T, e exchange) []string {
 // TestStreamsComeInTheRecordedOrder: every chunk of whole streams of all recorded
 // servers, of each its kind and place.
 func TestStreamsComeInTheRecordedOrder(t *testing.T) {
-	const recordings = "../backendtest/testdata/backendtest/recordings"
+	const recordings = "../backendtest/testdata/recordings"
 	readers := []phantom.Profile{quick("tiny-vlm", true)}
 	ollama := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "ollama", Readers: readers})
 	llama := listen(t, phantom.Options{Skill: new(films.Films), Protocol: "llamacpp", Readers: readers, Loaded: "tiny-vlm"})

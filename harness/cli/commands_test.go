@@ -10,7 +10,7 @@ import (
 )
 
 func TestEveryCommandHasAScript(t *testing.T) {
-	files, err := filepath.Glob("testdata/cli/script/*.txt")
+	files, err := filepath.Glob("testdata/script/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}

@@ -28,7 +28,7 @@ func TestSameStoreSameNumbers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), name+".sqlite")
-			unpack(t, filepath.Join("testdata/cli", "expected", name+".sqlite.gz"), path)
+			unpack(t, filepath.Join("testdata", "expected", name+".sqlite.gz"), path)
 			code, out, errs := assayHere(t, "report", "--json", "--examples", "0", path)
 			if code != 0 {
 				t.Fatalf("assay report: exit code %d: %s", code, errs)
@@ -40,7 +40,7 @@ func TestSameStoreSameNumbers(t *testing.T) {
 			if len(found) < 1000 {
 				t.Fatalf("%d lines: the report is not read", len(found))
 			}
-			file := filepath.Join("testdata/cli", "expected", name+".txt")
+			file := filepath.Join("testdata", "expected", name+".txt")
 			if *updateExpected {
 				if err := os.WriteFile(file, []byte(strings.Join(found, "\n")+"\n"), 0o644); err != nil {
 					t.Fatal(err)

@@ -103,7 +103,7 @@ func TestExamplesFollowTheSchema(t *testing.T) {
 	whole, part := compiled(t)
 	root := filepath.Join("..", "..")
 	files := []string{filepath.Join(root, "bench.yaml")}
-	for _, pattern := range []string{"harness/config/testdata/config/good/*.yaml", "harness/cli/testdata/cli/expected/*.yaml"} {
+	for _, pattern := range []string{"harness/config/testdata/good/*.yaml", "harness/cli/testdata/expected/*.yaml"} {
 		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(more) < 2 {
 			t.Fatalf("%s: %d files, %v", pattern, len(more), err)

@@ -64,7 +64,7 @@ func (m tidied) Run() int {
 // something else which no other script does, and no test of the package that does the work.
 func scripts(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join("testdata/cli", "script", "*.txt"))
+	all, err := filepath.Glob(filepath.Join("testdata", "script", "*.txt"))
 	if err != nil || len(all) < 40 {
 		t.Fatalf("%d scripts, %v", len(all), err)
 	}

@@ -23,7 +23,7 @@ func toyFiles(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	files := map[string]string{}
-	own := filepath.Join(root, "harness", "cli", "testdata/cli", "toy")
+	own := filepath.Join(root, "harness", "cli", "testdata", "toy")
 	err = filepath.WalkDir(own, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			files[filepath.Join(root, "harness", "study", "toy", strings.TrimPrefix(path, own))] = path

@@ -89,7 +89,7 @@ func TestUsersTasks(t *testing.T) {
 // lines in which its user does something.
 func userScripts(t *testing.T) map[string][]string {
 	t.Helper()
-	scripts, err := filepath.Glob(filepath.Join("testdata/cli", "script", "user-*.txt"))
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "user-*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

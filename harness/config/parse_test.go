@@ -66,7 +66,7 @@ func testConditions() []perturb.Condition {
 
 // cases are the YAML files of a folder. An empty folder is a mistake.
 func cases(t testing.TB, folder string, least int) []string {
-	files, err := filepath.Glob(filepath.Join("testdata/config", folder, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
 	if err != nil || len(files) < least {
 		t.Fatalf("%d cases in testdata/%s, want at least %d (%v)", len(files), folder, least, err)
 	}

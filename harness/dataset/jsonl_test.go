@@ -226,7 +226,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 }
 
 func TestJSONLProblems(t *testing.T) {
-	outside, err := filepath.Abs("testdata/dataset")
+	outside, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

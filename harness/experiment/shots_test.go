@@ -112,7 +112,7 @@ func TestRequestsWithAnExample(t *testing.T) {
 				}
 				return m[1] + marked + fmt.Sprint(size.Width-1)
 			}) + "\n"
-			file := filepath.Join("testdata/experiment", "shots", model.Name+"-"+strings.TrimPrefix(shots, "SHOTS@shots=")+".json")
+			file := filepath.Join("testdata", "shots", model.Name+"-"+strings.TrimPrefix(shots, "SHOTS@shots=")+".json")
 			if *updateShots {
 				put(t, file, got)
 			}

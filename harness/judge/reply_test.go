@@ -87,7 +87,7 @@ func TestParseReply(t *testing.T) {
 
 // seeds are the replies that the fuzz test starts from.
 func seeds(t testing.TB) []string {
-	files, err := filepath.Glob("testdata/judge/replies/*.txt")
+	files, err := filepath.Glob("testdata/replies/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func seeds(t testing.TB) []string {
 		out = append(out, string(b))
 	}
 	if len(out) < 8 {
-		t.Fatalf("testdata/judge/replies holds %d seeds; the corpus is missing", len(out))
+		t.Fatalf("testdata/replies holds %d seeds; the corpus is missing", len(out))
 	}
 	return out
 }

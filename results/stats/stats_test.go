@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // readGolden reads a file of reference values and refuses an empty one.
 func readGolden[T any](t *testing.T, name string) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/stats/" + name)
+	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestReleasedGolden(t *testing.T) {
 
 func readGolden[F any](t *testing.T, name string, cases func(F) int) F {
 	t.Helper()
-	b, err := os.ReadFile("testdata/text/" + name)
+	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func golden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/cot/" + name)
+	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 func golden(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/diagnosis/" + name)
+	b, err := os.ReadFile("testdata/" + name)
 	if err == nil {
 		err = json.Unmarshal(b, into)
 	}

@@ -9,7 +9,7 @@ import (
 
 func golden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/faithfulness/" + name + ".json")
+	b, err := os.ReadFile("testdata/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 func scoringGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/faithfulness/scoring/" + name + ".json")
+	b, err := os.ReadFile("testdata/scoring/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

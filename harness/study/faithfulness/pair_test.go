@@ -9,7 +9,7 @@ import (
 
 func pairGolden[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
-	b, err := os.ReadFile("testdata/faithfulness/pair/" + name + ".json")
+	b, err := os.ReadFile("testdata/pair/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
