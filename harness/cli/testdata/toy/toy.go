@@ -18,15 +18,15 @@ import (
 	"assay/results/store"
 )
 
-// name of the study in bench.yaml and in keys.
-const name = "toy"
+// Name of the study in bench.yaml and in keys.
+const Name = "toy"
 
 //go:embed templates/*.tmpl
 var files embed.FS
 
-// definition is the study before anything of it is chosen.
-func definition() study.Definition {
-	return study.Definition{Name: name, Arms: []string{"ask"}, Rubrics: []string{"hit"}, Prompts: []string{"ask"}, New: made,
+// Definition is the study before anything of it is chosen.
+func Definition() study.Definition {
+	return study.Definition{Name: Name, Arms: []string{"ask"}, Rubrics: []string{"hit"}, Prompts: []string{"ask"}, New: made,
 		Usual: []string{"in_flight: 4"}}
 }
 
@@ -41,7 +41,7 @@ func made(prompts map[string]string, _ study.Choice) (study.Study, error) {
 		return study.Study{}, err
 	}
 	return study.Study{
-		Name: name, Types: []string{dataset.TypeBool, dataset.TypeBinary}, Prompts: l.Texts,
+		Name: Name, Types: []string{dataset.TypeBool, dataset.TypeBinary}, Prompts: l.Texts,
 		Arms: []study.Arm{{Name: "ask", Turns: []*template.Template{l.ByName["ask"]}}},
 		Rubrics: []judge.Rubric{{Name: "hit",
 			Template: template.Must(template.New("hit").Parse(`Is the answer {{.Answer}} the same as {{.Gold}}? {"hit": true} or {"hit": false}`)),
@@ -54,7 +54,7 @@ func made(prompts map[string]string, _ study.Choice) (study.Study, error) {
 			return []perturb.Condition{perturb.Baseline()}, nil
 		},
 		Facts: func(_ uint64, it dataset.Item) (results.Item, error) {
-			return results.Item{Study: name, ID: it.ID, Type: it.Type}, nil
+			return results.Item{Study: Name, ID: it.ID, Type: it.Type}, nil
 		},
 		Cases: func(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
 			return []judge.Case{{Rubric: "hit", Fields: hitCase{it.Answer, out.Answer}}}
@@ -65,7 +65,7 @@ func made(prompts map[string]string, _ study.Choice) (study.Study, error) {
 
 func scores() score.Rules {
 	names := []score.Name{{Name: "hit", Unit: "1", Better: score.Higher, Rubric: "hit", Source: "a test", Help: "1: the answer is the gold one"}}
-	return score.Rules{Study: name, Names: append(names, score.VerdictNames("hit")...), Score: func(s score.Sample) []score.Value {
+	return score.Rules{Study: Name, Names: append(names, score.VerdictNames("hit")...), Score: func(s score.Sample) []score.Value {
 		out := s.Verdicts("hit")
 		for _, j := range s.Judges("hit") {
 			var v struct{ Hit bool }
