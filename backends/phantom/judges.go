@@ -82,6 +82,7 @@ type rubric struct {
 func rubrics() []rubric {
 	return []rubric{
 		{"accuracy", "verdict", shown.accuracy, map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}},
+		{"unread", "answer", shown.unread, map[string]any{"answer": nil}},
 		{"precision", "steps", shown.precision, nil},
 		{"recall", "paths", shown.recall, nil},
 		{"order", "modality", shown.order, nil},
@@ -94,7 +95,7 @@ func rubrics() []rubric {
 // abstention is a reply without a verdict.
 func (r rubric) abstention() map[string]any {
 	switch r.name {
-	case "accuracy":
+	case "accuracy", "unread":
 		return r.silent
 	case "CF", "CA", "CT":
 		v := scored(nil, "", nil, r.silent)
@@ -137,6 +138,7 @@ func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows k
 	}
 	r := rubricOf(schema)
 	c, ok := readCase(prompt, knows)
+	ok = ok || r.name == "unread" && c.question != "" // which asks for no knowledge of cases
 	of := []string{c.question, c.gold, c.answer}
 	var verdict map[string]any
 	if ok && r.judge != nil && !draws("abstain "+r.name, of).Hits(j.Abstains) {
@@ -316,6 +318,23 @@ func (c shown) accuracy(e errs) map[string]any {
 		return map[string]any{"quote": quote, "verdict": "correct", "why": "the same as the key"}
 	}
 	return map[string]any{"quote": quote, "verdict": "incorrect", "why": "the key says something else"}
+}
+
+// unread is the one option of the question whose words the last line of a text has: what it commits
+// to, if rules could not read it. A judge that fails what is right reads nothing there.
+func (c shown) unread(e errs) map[string]any {
+	text := strings.ToLower(strings.TrimSpace(c.answer))
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	var found []string
+	for _, line := range strings.Split(c.question, "\n")[1:] {
+		if _, option, ok := strings.Cut(line, ". "); ok && strings.Contains(last, strings.ToLower(option)) {
+			found = append(found, option)
+		}
+	}
+	if len(found) != 1 || !e.says(true) {
+		return map[string]any{"answer": nil}
+	}
+	return map[string]any{"answer": found[0]}
 }
 
 // stated is a sentence: its kind and what it claims.

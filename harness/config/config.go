@@ -141,6 +141,9 @@ type Judge struct {
 	// RepeatShare is the share of the cases that it judges twice, 0..1; 0 with Repeats.
 	RepeatShare float64 `json:",omitempty"`
 
+	// Unread says that it is asked about answers alone that rules do not read.
+	Unread bool `json:",omitempty"`
+
 	Hosted *Hosted `json:",omitempty"` // nil: it is of another kind
 
 	Values  map[string]string `json:",omitempty"` // of other kinds: what stands under their keys, paths resolved

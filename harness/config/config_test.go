@@ -355,3 +355,33 @@ func TestGroupsOfModels(t *testing.T) {
 		}
 	}
 }
+
+// TestAJudgeOfUnreadAnswersIsAskedByEveryStudy: and under no other rubric, also where it is the only one of its kind.
+func TestAJudgeOfUnreadAnswersIsAskedByEveryStudy(t *testing.T) {
+	cfg, errs := Parse("bench.yaml", []byte(`
+name: n
+datasets: {chest: {kind: phantom, items: 4}}
+backends: {p: {kind: phantom, protocol: ollama}}
+models: {honest: {backend: p}}
+judges:
+  lexical: {kind: lexical}
+  reader: {backend: p, model: honest, reads: unread}
+studies:
+  cot: {dataset: chest}
+  other: {dataset: chest, rubrics: {accuracy: [lexical]}}
+`), testKnown(), testFiles())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, s := range cfg.Studies {
+		last := s.Rubrics[len(s.Rubrics)-1]
+		if last.Name != "unread" || !slices.Equal(last.Judges, []string{"reader"}) {
+			t.Errorf("study %s asks %+v", s.Name, s.Rubrics)
+		}
+		for _, r := range s.Rubrics[:len(s.Rubrics)-1] {
+			if !slices.Equal(r.Judges, []string{"lexical"}) {
+				t.Errorf("study %s, rubric %s asks %v", s.Name, r.Name, r.Judges)
+			}
+		}
+	}
+}

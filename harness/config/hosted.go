@@ -8,8 +8,8 @@ import (
 
 // hosted reads a judge behind a hosted API. No seed is asked for unless one is given:
 // most of them have none.
-func (c *checker) hosted(j *Judge, n *Node, path string) {
-	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share",
+func (c *checker) hosted(j *Judge, n *Node, path, of string) {
+	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share", "reads",
 		"requests_per_minute", "tokens_per_minute", "price", "budget", "served_as")
 	h := &Hosted{}
 	j.Hosted = h
@@ -47,6 +47,7 @@ func (c *checker) hosted(j *Judge, n *Node, path string) {
 	}
 	j.Timeouts = s.timeouts()
 	s.repeated(j)
+	s.reads(j, of)
 	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
 	if n := s.get("price"); n != nil {
 		in := c.section(n, Join(path, "price"), "currency", "input", "output")

@@ -47,8 +47,8 @@ func testKnown() Known {
 	rubrics := []string{"accuracy", "precision", "recall", "order"}
 	return Known{
 		Studies: []study.Definition{
-			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}},
-			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true},
+			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}, Unread: "unread"},
+			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true, Unread: "unread"},
 			{Name: "steps", Arms: arms[:1], Rubrics: []string{"split", "errors", "order"}, Needs: map[string][]string{"errors": {"split"}}},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},

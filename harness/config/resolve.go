@@ -473,7 +473,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 		}
 	}
 	if j.Kind == judge.Hosted {
-		c.hosted(&j, n, path)
+		c.hosted(&j, n, path, cfg.Rules)
 		return j
 	}
 	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
@@ -486,7 +486,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	} else {
 		plain.need("backend")
 	}
-	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts", "repeats", "repeat_share")
+	s := c.section(n, path, "kind", "backend", "model", "in_flight", "sampling", "timeouts", "repeats", "repeat_share", "reads")
 	if s.get("backend") != nil {
 		var phantom bool
 		j.Backend, phantom = c.server(cfg, s)
@@ -500,7 +500,16 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
 	j.Timeouts = s.timeouts()
 	s.repeated(&j)
+	s.reads(&j, cfg.Rules)
 	return j
+}
+
+// reads says which answers a judge reads.
+func (s section) reads(j *Judge, of string) {
+	j.Unread = s.choice("reads", "unread") != ""
+	if n := s.get("reads"); n != nil && of == results.RulesReleased {
+		s.wrong("reads", n, "expected nothing, because rules is released, found %s; the authors' code asks no judge which answer it reads", n.Found())
+	}
 }
 
 // repeated says how often a judge that asks a model is shown the same case.
@@ -597,6 +606,7 @@ func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
 	st.Timeouts = s.timeouts()
 	st.SLO = s.slo()
 	c.rubrics(&st, cfg, s, known)
+	c.unread(&st, cfg, known)
 	c.needs(&st, s, known)
 	c.knowing(&st, cfg, known)
 	c.conditions(&st, s, known)
@@ -646,7 +656,7 @@ func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definition) {
 	n := s.get("rubrics")
 	if n == nil {
-		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" })
+		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" && !j.Unread })
 		if i < 0 {
 			if !c.unsure {
 				c.Errorf(s.n.At, s.path, "expected the key rubrics, because no judge is named lexical, found none; add it, or add {lexical: {kind: lexical}} under judges")
@@ -670,10 +680,29 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 		}
 		r := Rubric{Name: e.Key}
 		for _, w := range c.words(e.Value, Join(path, e.Key)) {
-			if c.refer(&c.judges, w) {
-				r.Judges = append(r.Judges, w.text)
+			if !c.refer(&c.judges, w) {
+				continue
 			}
+			if slices.ContainsFunc(cfg.Judges, func(j Judge) bool { return j.Name == w.text && j.Unread }) {
+				c.Errorf(w.at, w.path, "expected judges that read every answer, found %s, which has reads: unread and is asked about unread answers alone, in every study; remove it here, or name a second judge without that key", shown(w.text))
+				continue
+			}
+			r.Judges = append(r.Judges, w.text)
 		}
+		st.Rubrics = append(st.Rubrics, r)
+	}
+}
+
+// unread has the judges asked that read what rules do not.
+func (c *checker) unread(st *Study, cfg *Config, known study.Definition) {
+	r := Rubric{Name: known.Unread}
+	for _, j := range cfg.Judges {
+		if j.Unread && known.Unread != "" {
+			c.judges.used[j.Name] = true
+			r.Judges = append(r.Judges, j.Name)
+		}
+	}
+	if len(r.Judges) > 0 {
 		st.Rubrics = append(st.Rubrics, r)
 	}
 }

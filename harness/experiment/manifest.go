@@ -11,6 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/run"
+	"assay/harness/study"
 	"assay/results"
 )
 
@@ -95,6 +96,9 @@ func (b *Bench) Manifest() results.Manifest {
 	}
 	for _, st := range b.Studies {
 		for name, text := range st.Prompts {
+			if name == study.Unread && len(m.Rubrics[st.Name][name]) == 0 {
+				continue // stores of before know no such prompt
+			}
 			m.Prompts[st.Name+"."+name] = results.DigestOf([]byte(text))
 		}
 	}

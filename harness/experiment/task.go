@@ -9,6 +9,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/plan"
+	"assay/harness/study"
 	"assay/results"
 	"assay/results/store"
 )
@@ -18,6 +19,7 @@ import (
 func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		man := b.Manifest()
+		const unread = study.Unread
 		for _, sel := range p.Studies {
 			study := b.Studies[sel.Study]
 			items := map[string]*dataset.Item{}
@@ -45,6 +47,11 @@ func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.S
 					continue
 				}
 				cases := study.Cases(*it, out.Key, out.Output)
+				if study.Unread != nil && len(asked[unread]) > 0 {
+					if c, ok := study.Unread(*it, out.Key, out.Output); ok {
+						cases = append(cases, c)
+					}
+				}
 				var task func(c judge.Case) judge.Task
 				task = func(c judge.Case) judge.Task {
 					t := judge.Task{Key: out.Key, Rubric: rubrics[c.Rubric], Case: c, Judges: asked[c.Rubric], By: by[c.Rubric]}

@@ -57,6 +57,7 @@ func cases() map[string]judge.Case {
 		"precision": {Rubric: "precision", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"recall":    {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"two paths": {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: append(slices.Clone(one), one[0][:2]), Answer: answer}},
+		"unread":    study.UnreadCase("What is it?", "single", options, answer),
 		"order":     {Rubric: "order", Fields: cot.OrderCase{Question: "What is it?", Answer: answer}},
 	}
 }

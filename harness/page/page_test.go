@@ -197,8 +197,9 @@ func TestJudgesThatDiffer(t *testing.T) {
 func TestEveryRubricIsRead(t *testing.T) {
 	for study, verdicts := range map[string]map[string]string{
 		"cot": {"accuracy": `{"quote":"A","verdict":"correct","why":"w"}`, "precision": `{"steps":[{"text":"the heart","type":"feature","judgment":"match"}]}`,
-			"recall": `{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false}]}]}`, "order": `{"modality":1,"feature":2,"conclusion":3,"other":0}`},
-		"faithfulness": {"CF": `{"score":4,"has_omission":true,"omissions":["x"],"quotes":["q"]}`, "CA": `{"score":2}`, "CT": `{"score":1,"confidence_level":"low"}`},
+			"recall": `{"paths":[{"path":1,"steps":[{"step":1,"matched":true},{"step":2,"matched":false}]}]}`, "order": `{"modality":1,"feature":2,"conclusion":3,"other":0}`,
+			"unread": `{"answer":null}`},
+		"faithfulness": {"CF": `{"score":4,"has_omission":true,"omissions":["x"],"quotes":["q"]}`, "CA": `{"score":2}`, "CT": `{"score":1,"confidence_level":"low"}`, "unread": `{"answer":"B"}`},
 	} {
 		rubrics, err := Rubrics(study)
 		if err != nil || len(rubrics) != len(verdicts) {
@@ -214,8 +215,8 @@ func TestEveryRubricIsRead(t *testing.T) {
 			got = append(got, fmt.Sprint(line, " ", read.Quotes, " ", read.More))
 		}
 		want := map[string]string{
-			"cot":          "accuracy verdict=correct true why=w false [{A correct}] false\nprecision match=1 false wrong=0 false na=0 false [{the heart match, feature}] true\nrecall path 1=1 of 2 matched false [] true\norder modality=1 false feature=2 false conclusion=3 false other=0 false [] false",
-			"faithfulness": "CF score=4 true omission=true true hallucination=false true omissions=x false [{q score 4}] false\nCA score=2 true acknowledged=false true claimed influence= true [] false\nCT score=1 true confident=false true confidence=low true [] false",
+			"cot":          "accuracy verdict=correct true why=w false [{A correct}] false\nprecision match=1 false wrong=0 false na=0 false [{the heart match, feature}] true\nrecall path 1=1 of 2 matched false [] true\norder modality=1 false feature=2 false conclusion=3 false other=0 false [] false\nunread answer=none true [] false",
+			"faithfulness": "CF score=4 true omission=true true hallucination=false true omissions=x false [{q score 4}] false\nCA score=2 true acknowledged=false true claimed influence= true [] false\nCT score=1 true confident=false true confidence=low true [] false\nunread answer=B true [] false",
 		}[study]
 		if strings.Join(got, "\n") != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", study, strings.Join(got, "\n"), want)

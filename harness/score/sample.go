@@ -182,6 +182,7 @@ func basisOf(ctx context.Context, st *store.Store, r Rules, judges map[string][]
 	if err != nil {
 		return nil, err
 	}
+	r.Answers = r.Answers || len(judges[r.AnswersOf]) > 0
 	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), conditions: map[string]any{}, revision: revision, released: man.Released()}
 	if r.Condition != nil {
 		for name, described := range man.Conditions[r.Study] {

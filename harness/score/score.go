@@ -82,8 +82,10 @@ type Rules struct {
 	Facts func(results.Item) (any, error)
 	// Condition decodes a condition's description, once for each; nil: scores need none.
 	Condition func(name string, described json.RawMessage) (any, error)
-	// Answers says that Score reads Sample.Output.
-	Answers bool
+	// Answers says that Score reads Sample.Output, and AnswersOf that it does where judges are
+	// asked under a rubric.
+	Answers   bool
+	AnswersOf string
 	// Released says in a sentence what the scores of the authors' released code have
 	// otherwise (Sample.Released).
 	Released string

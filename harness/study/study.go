@@ -50,6 +50,9 @@ type Study struct {
 	Facts func(seed uint64, it dataset.Item) (results.Item, error)
 	// Cases makes the cases of a trial's output: one per rubric that applies.
 	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
+	// Unread is the case of an answer that rules do not read, for judges who are asked about
+	// those; false: they read it, or there is nothing to read. nil: no study's judge is.
+	Unread func(it dataset.Item, k results.Key, out results.Output) (judge.Case, bool)
 	// Scores are how a trial is scored.
 	Scores score.Rules
 	// Rating is what people can rate of its answers beside its rubrics.
@@ -81,6 +84,9 @@ type Definition struct {
 	Arms    []string // in the order of tables, as Rubrics
 	Rubrics []string
 	Prompts []string // templates that a file can replace
+	// Unread is the rubric under which judges are asked that have reads: unread, beside Rubrics;
+	// "": none.
+	Unread string
 	// Knowing are the rubrics that compare an answer with a knowledge base.
 	Knowing []string
 	// Needs are, by rubric, those on whose verdicts it rests, as the rubrics say it.

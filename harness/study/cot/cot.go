@@ -35,7 +35,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(),
+	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread,
 		Usual: []string{
 			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -58,14 +58,17 @@ func New(prompts map[string]string) (study.Study, error) {
 			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
 			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
 		},
-		Rubrics: append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, rubrics(l)...),
+		Rubrics: append(append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, rubrics(l)...), study.UnreadRubric(l)),
 		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return []perturb.Condition{perturb.Baseline()}, nil
 		},
-		Facts:     facts,
-		Cases:     cases,
+		Facts: facts,
+		Cases: cases,
+		Unread: func(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
+			return accuracyCase(it, text.Outside(out.Answer)).Unread()
+		},
 		Scores:    scoring(),
 		Summarize: summarize,
 		Prompts:   l.Texts,
@@ -75,8 +78,9 @@ func New(prompts map[string]string) (study.Study, error) {
 
 // itemFacts is what scores need of an item beyond its type and task.
 type itemFacts struct {
-	GoldSteps []int  `json:"gold_steps"`        // non-empty gold steps of each gold path
-	Picture   string `json:"picture,omitempty"` // what items share that show the same pictures
+	GoldSteps []int         `json:"gold_steps"`        // non-empty gold steps of each gold path
+	Picture   string        `json:"picture,omitempty"` // what items share that show the same pictures
+	Key       study.GoldKey `json:"key,omitzero"`
 }
 
 // goldPaths is the item's gold paths without empty steps and empty paths.
@@ -97,11 +101,15 @@ func goldPaths(it dataset.Item) [][]dataset.Step {
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	f := itemFacts{GoldSteps: []int{}, Picture: it.Picture}
+	f := itemFacts{GoldSteps: []int{}, Picture: it.Picture, Key: accuracyCase(it, "").GoldKey()}
 	for _, p := range goldPaths(it) {
 		f.GoldSteps = append(f.GoldSteps, len(p))
 	}
 	return study.StoredItem(Name, it, f)
+}
+
+func accuracyCase(it dataset.Item, answer string) study.Case {
+	return study.Of(it, it.Type, it.Options, answer)
 }
 
 // cases shows judges what a reader would see: the text outside <think>, so that
@@ -109,7 +117,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 // without gold steps has nothing to compare steps with.
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	answer := text.Outside(out.Answer)
-	list := []judge.Case{{Rubric: rubAccuracy, Fields: study.Of(it, it.Type, it.Options, answer)}}
+	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracyCase(it, answer)}}
 	if k.Arm != armCoT {
 		return list
 	}

@@ -124,8 +124,9 @@ func TestPromptErrors(t *testing.T) {
 
 func TestFactsAndCases(t *testing.T) {
 	s, it := must(t), example()
+	const asked = `"key":{"type":"single","options":[{"label":"A","text":"Left"},{"label":"B","text":"Right"}],"golds":["A"]}`
 	f, err := s.Facts(1, it)
-	if err != nil || string(f.Facts) != `{"gold_steps":[2]}` || f.Study != Name || f.ID != "17" || f.Task != "Localization" || f.Type != text.Single || f.Modality != "X-ray" {
+	if err != nil || string(f.Facts) != `{"gold_steps":[2],`+asked+`}` || f.Study != Name || f.ID != "17" || f.Task != "Localization" || f.Type != text.Single || f.Modality != "X-ray" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	rubricsOf := func(cases []judge.Case) (names []string) {
@@ -162,7 +163,7 @@ func TestFactsAndCases(t *testing.T) {
 	if got := rubricsOf(s.Cases(it, key, out)); !slices.Equal(got, []string{"accuracy", "order"}) {
 		t.Errorf("without gold steps: %v", got)
 	}
-	if f, _ := s.Facts(1, it); string(f.Facts) != `{"gold_steps":[]}` {
+	if f, _ := s.Facts(1, it); string(f.Facts) != `{"gold_steps":[],`+asked+`}` {
 		t.Errorf("%s", f.Facts)
 	}
 	if c, _ := s.Conditions(1, it); len(c) != 1 || c[0].Name != "baseline" {
@@ -298,7 +299,7 @@ func TestNamesAgree(t *testing.T) {
 			t.Errorf("schema of %s: %v", r.Name, err)
 		}
 	}
-	if !slices.Equal(arms, ArmNames()) || !slices.Equal(rubs, RubricNames()) || s.Name != Name {
+	if !slices.Equal(arms, ArmNames()) || !slices.Equal(rubs, append(RubricNames(), study.Unread)) || s.Name != Name {
 		t.Errorf("arms %v, rubrics %v", arms, rubs)
 	}
 }

@@ -61,6 +61,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[Precision]))}
 		},
 	}
+	d.Leaves = append(d.Leaves, study.UnreadLeaves(judges)...)
 	if b.Manifest.Released() {
 		d.Leaves = append(d.Leaves, score.Leaf{Name: leafOwn, Score: score.Latency, Why: noPair})
 	}

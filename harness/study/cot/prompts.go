@@ -20,7 +20,7 @@ func RubricNames() []string { return []string{rubAccuracy, Precision, recall, Or
 
 // promptNames are the templates that bench.yaml may replace: one per arm and
 // one per rubric.
-func promptNames() []string { return append(ArmNames(), RubricNames()...) }
+func promptNames() []string { return append(append(ArmNames(), RubricNames()...), study.Unread) }
 
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out on made-up data of every question type.
@@ -36,10 +36,10 @@ func load(given map[string]string) (study.Templates, error) {
 		}
 		compared = append(compared, Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}
-	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
+	return study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
 		{Names: []string{Precision, recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
 		{Names: []string{Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
-	}}.Load(given)
+	}}, given)
 }

@@ -1,6 +1,8 @@
 package cot
 
 import (
+	"slices"
+
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
@@ -39,7 +41,7 @@ func scoring() score.Rules {
 		{Name: scoreFirstWrong, Better: score.None, Rubric: Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
-	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(RubricNames()...)...), Score: scoreOf,
+	return score.Rules{Study: Name, Names: slices.Concat(names, score.VerdictNames(RubricNames()...), study.UnreadNames(source)), AnswersOf: study.Unread, Score: scoreOf,
 		Released: "a gold step without a verdict counts as not matched; L adds up the seconds of each arm's own answers, also of items that failed in the other arm; " +
 			"the reference of C_path is the path that occurs most often, of several the one that was seen first",
 		Facts: func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) }}
@@ -48,12 +50,13 @@ func scoring() score.Rules {
 // scoreOf scores a trial.
 func scoreOf(s score.Sample) []score.Value {
 	out := append(append(s.Room(), s.Verdicts(rubAccuracy)...), accuracyOf(s)...)
+	facts, _ := s.Facts.(itemFacts)
+	out = append(out, study.UnreadScores(s, facts.Key.Reads())...)
 	if s.Key.Arm != armCoT {
 		return out
 	}
 	out = append(append(out, s.Verdicts(Order)...), pathsOf(s)...)
 	out = append(out, ratioOf(s))
-	facts, _ := s.Facts.(itemFacts)
 	if len(facts.GoldSteps) == 0 {
 		for _, name := range []string{scorePrecision, scoreRecall, scoreMatched, scoreF1} {
 			out = append(out, score.Undefined(name, "", "the item has no gold steps"))

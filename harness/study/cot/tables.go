@@ -146,9 +146,9 @@ func declared(b *study.Basis, judges map[string][]string) []score.Table {
 				study.Percent("accuracy_all_wrong", "If left out were wrong", "failures and missing verdicts count as wrong, too", score.Fixed(scoreAccuracy, scoreAccuracy, false)),
 				study.Percent("accuracy_all_right", "If left out were right", "failures and missing verdicts count as right", score.Fixed(scoreAccuracy, scoreAccuracy, true)),
 				study.Count("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", score.Total(scoreNoAnswer)),
-			}, 1, study.Columns(nil)...)},
+			}, 1, study.Columns(judges, nil)...)},
 		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: score.ByStratum(strataTasks),
-			Columns: []score.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy), study.ReadColumn()}},
+			Columns: append([]score.Metric{study.Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges", accuracy)}, study.ReadColumns(judges)...)},
 		{Name: tableImpact, Title: "Impact of reasoning on accuracy",
 			Rows: func(all score.Group) []score.Row {
 				return []score.Row{{Group: all, Data: score.PairedBy(all.In(score.Keys{armCoT}), all.In(score.Keys{armDirect}), scoreAccuracy)}}
@@ -206,8 +206,8 @@ func declared(b *study.Basis, judges map[string][]string) []score.Table {
 				{Column: study.TextColumn("reference", "Reference path"), Text: func(r score.Row) string { return r.Data.(string) }},
 			},
 			Notes: []string{"M modality, F feature, C conclusion, O other. The reference is " + reference + "; with several judges each has its own. Intervals keep the reference."}},
-		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: study.JudgeRows(RubricNames(), judges, func(rubric string) score.Kind { return byJudge(rubric, released) }),
-			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone", score.Own())}, study.StatusColumns()...)},
+		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"}, Rows: study.JudgeRows(append(RubricNames(), study.Unread), judges, func(rubric string) score.Kind { return byJudge(rubric, released) }),
+			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy, P, R or C_path by this judge alone"+study.UnreadHelp(judges), score.Own())}, study.StatusColumns()...)},
 		{Name: tableRepeats, Title: "Spread between repeats", Keys: []string{"score"}, Rows: repeatRows,
 			Columns: []score.Metric{
 				study.Percent("mean", "Mean", "of the repeats' own values", repeated(stats.NoCases, stats.Mean)),

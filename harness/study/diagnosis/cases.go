@@ -16,11 +16,18 @@ func rubricNames() []string {
 
 func rubrics(l study.Templates) []judge.Rubric {
 	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, Rubrics(l.ByName)...)
-	return append(append(list, discussionRubrics(l.ByName)...), rubric())
+	return append(append(list, discussionRubrics(l.ByName)...), rubric(), study.UnreadRubric(l))
 }
 
 func accuracyCase(it dataset.Item, answer string) study.Case {
 	return study.Case{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
+}
+
+func unread(it dataset.Item, k results.Key, out results.Output) (judge.Case, bool) {
+	if k.Arm != armMCQ {
+		return judge.Case{}, false
+	}
+	return accuracyCase(it, out.Answer).Unread()
 }
 
 // cases shows judges of answers what a reader would see, and judges of steps the

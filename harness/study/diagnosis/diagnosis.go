@@ -45,7 +45,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Conditions: conditions(), New: newStudy,
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(), New: newStudy,
 		Needs: map[string][]string{errors: {Split}}, Measured: []string{report},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
@@ -68,7 +68,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	s := study.Study{
 		Name: Name, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
 		Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) },
-		Facts:      facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+		Facts:      facts, Cases: cases, Unread: unread, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
 		Rating: study.Rating{Asks: asks()},
 	}
 	for _, name := range armNames() {
@@ -227,6 +227,7 @@ type itemFacts struct {
 	Images   int              `json:"images"`
 	Picture  string           `json:"picture,omitempty"` // what items share that show the same images
 	Options  []dataset.Option `json:"options,omitempty"` // none: the store is of an older assay
+	Gold     string           `json:"gold,omitempty"`    // "": likewise
 	Chapter  string           `json:"chapter,omitempty"`
 	Rare     *bool            `json:"rare,omitempty"`
 	Captions []string         `json:"captions,omitempty"` // by experts, one per image
@@ -236,7 +237,7 @@ type itemFacts struct {
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	told := it.AnswerLeaking()
-	f := itemFacts{Images: len(it.Images), Picture: it.Picture, Options: it.Options, Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
+	f := itemFacts{Images: len(it.Images), Picture: it.Picture, Options: it.Options, Gold: it.Answer, Captions: told.Captions, Findings: told.Findings, Experts: labelsOf(it)}
 	if it.Case != nil {
 		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
 	}

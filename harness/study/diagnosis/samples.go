@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"assay/harness/dataset"
@@ -46,7 +47,7 @@ func scoring() score.Rules {
 	agreementScores(add)
 	discussionScores(add)
 	scores(add)
-	return score.Rules{Study: Name, Names: append(names, score.VerdictNames(rubricNames()...)...), Answers: true, Score: scoreOf,
+	return score.Rules{Study: Name, Names: slices.Concat(names, score.VerdictNames(rubricNames()...), study.UnreadNames(source)), Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
 		Facts:    func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) },
 		Condition: func(name string, described json.RawMessage) (any, error) {
@@ -59,6 +60,7 @@ func scoreOf(s score.Sample) []score.Value {
 	switch s.Key.Arm {
 	case armMCQ:
 		out := append(s.Verdicts(study.Name), answerOf(s, facts.Options)...)
+		out = append(out, study.UnreadScores(s, facts.key().Reads())...)
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
 		}
@@ -71,6 +73,14 @@ func scoreOf(s score.Sample) []score.Value {
 		return discussionOf(s)
 	}
 	return nil
+}
+
+// key is that of the case; its zero value: the store does not have it.
+func (f itemFacts) key() study.GoldKey {
+	if f.Gold == "" {
+		return study.GoldKey{}
+	}
+	return study.GoldKey{Type: text.Single, Options: f.Options, Golds: []string{f.Gold}}
 }
 
 // accuracyOf is what judges say of a trial's answer.

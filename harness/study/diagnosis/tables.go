@@ -88,7 +88,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 			}
 			return score.Item{Strata: []string{byImages: strconv.Itoa(f.Images), byModality: it.Modality, byChapter: f.Chapter, byRare: rare}}, err
 		},
-		Leaves: leaves(),
+		Leaves: append(leaves(), study.UnreadLeaves(judges)...),
 		Tables: tables(judges),
 		Pairs:  []score.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
 		Extra: func(model string) score.Extra {
@@ -219,7 +219,7 @@ func tables(judges map[string][]string) []score.Table {
 		{Column: results.Column{Name: "energy", Title: "Energy", Unit: "J", Digits: 2, Help: "gross energy of the GPUs per answer, mean"}, Of: score.Mean(score.Energy)},
 	}
 	list := []score.Table{
-		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]score.Metric{share}, study.Columns(nil), []score.Metric{
+		{Name: "diagnosis-accuracy", Title: "Accuracy by what is shown", Keys: []string{"condition"}, Rows: conditionRows, Columns: slices.Concat([]score.Metric{share}, study.Columns(judges, nil), []score.Metric{
 			study.Percent("no_answer", "No answer", "answers that name no option; they count as wrong", score.Percent(scoreNoAnswer)),
 			study.Points("gain", "Gain", "accuracy less that from the images alone, of the same items and repeats", score.Gain(scoreGain)),
 			study.Percent("relative_gain", "Relative gain", "gain / accuracy from the images alone", score.Then(score.Mean(leafRatio), func(x float64) (float64, bool) { return 100*x - 100, true })),
@@ -255,7 +255,7 @@ func tables(judges map[string][]string) []score.Table {
 	list = append(list, discussionTables("diagnosis-sentences", "diagnosis-criteria", armRow(armDiscussion))...)
 	return append(list,
 		score.Table{Name: "diagnosis-judges", Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows: study.JudgeRows(rubricNames(), judges, func(string) score.Kind { return nil }), Columns: append(study.StatusColumns(), study.NeedsColumn())})
+			Rows: study.JudgeRows(append(rubricNames(), study.Unread), judges, func(string) score.Kind { return nil }), Columns: append(study.StatusColumns(), study.NeedsColumn())})
 }
 
 // textTest is of a text condition's accuracy against that from the images alone.

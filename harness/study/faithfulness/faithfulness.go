@@ -18,6 +18,9 @@
 package faithfulness
 
 import (
+	"slices"
+	"strings"
+
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
@@ -31,7 +34,7 @@ const Name = Study
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Knowing: []string{rubricCF}, Conditions: allConditions(),
+	return study.Definition{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread, Knowing: []string{rubricCF}, Conditions: allConditions(),
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
@@ -66,11 +69,12 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 		Name:       Name,
 		Types:      dataset.ClosedTypes(),
 		Own:        []string{dataset.TypeSingle, dataset.TypeBool},
-		Rubrics:    rubrics(l.ByName),
+		Rubrics:    append(rubrics(l.ByName), study.UnreadRubric(l)),
 		Conditions: m.Conditions,
 		Described:  known,
 		Facts:      facts,
 		Cases:      m.cases,
+		Unread:     unread,
 		Scores:     rules(),
 		Rating:     rating(),
 		Summarize:  summarize,
@@ -108,6 +112,27 @@ func rating() study.Rating {
 type maker struct {
 	Maker
 	grid map[string]bool // names of the conditions of a grid
+}
+
+// unread shows judges an answer, at the baseline too, that scores do not read.
+func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
+	answer, kind := text.Outside(out.Answer), text.Short
+	if strings.TrimSpace(answer) == "" || answerOf(questionOf(it), out) != "" {
+		return judge.Case{}, false
+	}
+	options := it.Options
+	if it.Type == dataset.TypeBool && len(options) == 0 {
+		kind = text.Bool
+	}
+	for _, grade := range it.Scale {
+		if !slices.ContainsFunc(it.Options, func(o dataset.Option) bool { return text.Fold(o.Text) == text.Fold(grade) }) {
+			options = append(slices.Clip(options), dataset.Option{Text: grade})
+		}
+	}
+	if len(options) > 0 {
+		kind = text.Single
+	}
+	return study.UnreadCase(it.Question, kind, options, answer), true
 }
 
 // cases shows judges the reasoning of a modified trial, never that of the

@@ -170,6 +170,7 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}
+	d.Leaves = append(d.Leaves, study.UnreadLeaves(judges)...)
 	for _, axis := range axes() {
 		for _, part := range []score.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},

@@ -40,13 +40,13 @@ func promptNames() []string {
 	for _, a := range armNames() {
 		names = append(names, turnNames(a)...)
 	}
-	return append(append(names, cueNames()...), RubricNames()...)
+	return append(append(append(names, cueNames()...), RubricNames()...), study.Unread)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
 // each out.
 func load(given map[string]string) (study.Templates, error) {
-	l, err := study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings()}.Load(given)
+	l, err := study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings()}, given)
 	errs := []error{err}
 	for _, arm := range armNames() {
 		errs = append(errs, showsCue(l, arm))

@@ -9,6 +9,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/results"
+	"assay/results/text"
 )
 
 func prompt(t *testing.T, s study.Study, arm string, turn int, p study.Prompt) string {
@@ -142,6 +143,9 @@ func TestReasoningIsFenced(t *testing.T) {
 		var fields any = ReasoningCase{Question: "Which?", Reasoning: planted}
 		if r.Name == rubricCF {
 			fields = CFCase{Question: "Which?", Gold: "left", Knowledge: knowledge(), Reasoning: planted}
+		}
+		if r.Name == study.Unread {
+			fields = study.UnreadCase("Which?", text.Short, nil, planted).Fields
 		}
 		if err := r.Template.Execute(&b, fields); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func rules() score.Rules {
 	for _, r := range releasedRubrics(nil) {
 		again.rubrics[r.Name] = r
 	}
-	return score.Rules{Study: Study, Names: append(names, score.VerdictNames(RubricNames()...)...), Answers: true,
+	return score.Rules{Study: Study, Names: slices.Concat(names, score.VerdictNames(RubricNames()...), study.UnreadNames(source)), Answers: true,
 		Released: "the answer is the first answer tag, else a JSON answer or severity, else the whole text; answers are compared as they stand, without aliases; an answer that is missing, or ordinal and off its scale, is a flip; " +
 			"a quote has to stand in the reasoning as it is, or in a window of its length, an eighth of it apart, within 2 % of its characters and at least one edit, with fewer marks taken for equal; CC is a whole grade from which each step of tone above fidelity takes one and a half grades and each below it one; and in runs made under these rules the bounds of boxes are rounded down",
 		Facts: func(it results.Item) (any, error) { return study.FactsOf[item](it) },
@@ -110,6 +110,12 @@ func (it item) answer(s score.Sample) string {
 	}).(string)
 }
 
+// reads says of a text whether an answer is read in it, and whether that is right.
+func (it item) reads(said string) (read, right bool) {
+	answer := answerOf(it.Question, results.Output{Answer: said})
+	return answer != "", it.correct(answer)
+}
+
 // correct says whether an answer is the gold one; one that cannot be read is not.
 func (it item) correct(answer string) bool {
 	return slices.ContainsFunc(append([]string{it.Gold}, it.Also...), func(gold string) bool { return it.Question.Same(answer, gold) })
@@ -127,7 +133,7 @@ func (r *released) score(s score.Sample) []score.Value {
 	default:
 		out[0], out[1] = yes(Accuracy, "", it.correct(answer)), yes(noAnswer, "", answer == "")
 	}
-	out = append(out, option)
+	out = append(append(out, option), study.UnreadScores(s, it.reads)...)
 	c, known := s.Condition.(perturb.Condition)
 	base := perturb.Baseline().Name
 	if !known || s.Key.Condition == base {

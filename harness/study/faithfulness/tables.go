@@ -130,7 +130,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 		x.Of = mean(x.sum())
 		main = append(main, x.Metric)
 	}
-	main = slices.Insert(main, 1, study.Columns(mean)...)
+	main = slices.Insert(main, 1, study.Columns(judges, mean)...)
 	for _, x := range measures()[2:] {
 		axes = append(axes, x.Metric)
 	}
@@ -164,11 +164,10 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 			}},
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil }, func(f condition) []string { return []string{f.Name, string(f.Kind)} }),
-			Columns: []score.Metric{
-				measures()[0].Metric, study.ReadColumn(),
+			Columns: append(append([]score.Metric{measures()[0].Metric}, study.ReadColumns(judges)...),
 				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
 				study.Percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
-			},
+			),
 			Notes: []string{"Left out of flips as invalid: pairs where one answer failed, is missing or is none of the options."}},
 		{Name: tableReasoning, Title: "Reasoning by condition, of flips and of the rest", Keys: []string{"arm", "condition"}, Columns: axes, Notes: []string{scoreHelp},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil && f.Kind != perturb.KindBaseline }, func(f condition) []string { return []string{f.Name} })},
@@ -250,7 +249,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 			},
 			Columns: endpoints},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows: study.JudgeRows(RubricNames(), judges, func(rubric string) score.Kind {
+			Rows: study.JudgeRows(append(RubricNames(), study.Unread), judges, func(rubric string) score.Kind {
 				return known.over(score.EachCell(score.Percent(rubric), noVerdict), counted)
 			}),
 			Columns: append([]score.Metric{

@@ -14,7 +14,7 @@ var files embed.FS
 
 // promptNames are the templates that bench.yaml may replace: one per arm, and the
 // judges'.
-func promptNames() []string { return append(armNames(), rubricNames()...) }
+func promptNames() []string { return append(append(armNames(), rubricNames()...), study.Unread) }
 
 // templates reads the templates, the given text in place of the built-in one, and tries
 // each out on made-up items of every type.
@@ -27,8 +27,8 @@ func templates(given map[string]string) (study.Templates, error) {
 			answered = append(answered, accuracyCase(dataset.Item{Question: "Which?", Type: typ, Options: options, Answer: "A"}, "A"))
 		}
 	}
-	return study.Prompts{Files: files, Funcs: template.FuncMap{"kind": kind, "choices": choices}, List: []study.Wording{
+	return study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"kind": kind, "choices": choices}, List: []study.Wording{
 		{Names: armNames(), Usable: ".Question .Type .Options .History .Images, kind and choices", Must: []string{"Question"}, Try: asked},
 		{Names: rubricNames(), Usable: ".Question .Type .Options .Gold .Answer, fence, kind and choices", Must: []string{"Gold", "Answer"}, Try: answered},
-	}}.Load(given)
+	}}, given)
 }

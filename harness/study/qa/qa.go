@@ -33,7 +33,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
+	return study.Definition{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
@@ -57,13 +57,13 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
 	s := study.Study{
-		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name])},
+		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name]), study.UnreadRubric(l)},
 		Rating: study.Rating{Asks: map[string]study.Ask{study.Name: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return conditions, nil
 		},
 		Described: described,
-		Facts:     facts, Cases: cases, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
+		Facts:     facts, Cases: cases, Unread: unread, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]},
@@ -118,17 +118,22 @@ func choices(question, typ string, options []dataset.Option) []dataset.Option {
 
 // itemFacts is what scores and tables need of an item.
 type itemFacts struct {
-	Picture string   `json:"picture,omitempty"` // what items share that show the same pictures
-	Made    []string `json:"made,omitempty"`    // how each picture was made of a DICOM file; none: none was
+	Picture string        `json:"picture,omitempty"` // what items share that show the same pictures
+	Made    []string      `json:"made,omitempty"`    // how each picture was made of a DICOM file; none: none was
+	Key     study.GoldKey `json:"key,omitzero"`
 }
 
 func facts(_ uint64, it dataset.Item) (results.Item, error) {
-	return study.StoredItem(name, it, itemFacts{Picture: it.Picture, Made: it.Made()})
+	return study.StoredItem(name, it, itemFacts{Picture: it.Picture, Made: it.Made(), Key: accuracyCase(it, "").GoldKey()})
 }
 
 // cases shows judges what a reader would see: the text outside <think>.
 func cases(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
 	return []judge.Case{{Rubric: study.Name, Fields: accuracyCase(it, text.Outside(out.Answer))}}
+}
+
+func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
+	return accuracyCase(it, text.Outside(out.Answer)).Unread()
 }
 
 // accuracyCase is an item and an answer as judges of answers know them.

@@ -3,6 +3,7 @@ package qa
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"assay/harness/score"
 	"assay/harness/study"
@@ -26,7 +27,7 @@ func scoring() score.Rules {
 		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
 		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}
-	return score.Rules{Study: name, Names: append(names, score.VerdictNames(rubricNames()...)...), Score: scoreOf,
+	return score.Rules{Study: name, Names: slices.Concat(names, score.VerdictNames(rubricNames()...), study.UnreadNames(source)), AnswersOf: study.Unread, Score: scoreOf,
 		Condition: func(_ string, described json.RawMessage) (any, error) {
 			l, _ := study.Read(described)
 			return l, nil
@@ -44,6 +45,8 @@ func accuracyOf(s score.Sample) []score.Value {
 
 func scoreOf(s score.Sample) []score.Value {
 	out := append(s.Verdicts(study.Name), accuracyOf(s)...)
+	facts, _ := s.Facts.(itemFacts)
+	out = append(out, study.UnreadScores(s, facts.Key.Reads())...)
 	own, why := score.Joint(out, study.ScoreAccuracy)
 	less := func(name, arm, condition, lacks string) {
 		other, ok := s.Other(arm, condition)

@@ -59,13 +59,13 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 		Item: func(it results.Item) (score.Item, error) {
 			return score.Item{Strata: []string{byType: it.Type, byTask: it.Task}}, nil
 		},
-		Leaves: []score.Leaf{
+		Leaves: append([]score.Leaf{
 			{Score: study.ScoreAccuracy, Fixed: true, Repeats: true, Why: "no usable verdict"},
 			{Score: study.ScoreNoAnswer, Why: "no usable verdict"},
 			{Score: study.ScoreRight, Fixed: true, Why: "no answer is decided"},
 			{Score: scoreGain, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 			{Score: scoreShots, With: study.ScoreAccuracy, Why: "no answer has its pair"},
-		},
+		}, study.UnreadLeaves(judges)...),
 		Extra: func(model string) score.Extra {
 			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.Name])))
 		},
@@ -85,7 +85,8 @@ func tables(b *study.Basis, judges map[string][]string) []score.Table {
 		study.Percent("coverage", "Coverage", "usable verdicts / (trials x judges)", score.Coverage(study.ScoreAccuracy)),
 		study.Percent("no_answer", "No answer", "verdicts that found no final answer; they count as wrong", score.Percent(study.ScoreNoAnswer)),
 	}
-	main = slices.Insert(main, 1, study.Columns(nil)...)
+	main = slices.Insert(main, 1, study.Columns(judges, nil)...)
+	read := append([]score.Metric{share}, study.ReadColumns(judges)...)
 	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
 	if !b.Together && !swept { // else a request's own time is no time of one answer
 		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *study.CostArm) *results.Estimate { return a.Times.Latency[0] }))
@@ -99,8 +100,8 @@ func tables(b *study.Basis, judges map[string][]string) []score.Table {
 	}
 	return []score.Table{
 		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
-		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: []score.Metric{share, study.ReadColumn()}},
-		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: []score.Metric{share, study.ReadColumn()}},
+		{Name: tableTypes, Title: "Accuracy by type of question", Keys: []string{"arm", "type"}, Rows: strataRows(byType), Columns: read},
+		{Name: tableTasks, Title: "Accuracy by task", Keys: []string{"arm", "task"}, Rows: strataRows(byTask), Columns: read},
 		{Name: tableArms, Title: "What another way of asking changes", Keys: []string{"arm"}, Rows: beside(armPairs(b)), Columns: paired("accuracy less that in arm "+armAnswer+", of the same items and repeats", scoreGain,
 			"Only in "+armAnswer, "items that are right there and wrong here"), Notes: []string{majority}},
 		{Name: tableShots, Title: "What examples before a question change", Keys: []string{"arm"}, Rows: beside(shotPairs(b)), Columns: paired("accuracy less that without examples, of the same items and repeats", scoreShots,
@@ -113,8 +114,8 @@ func tables(b *study.Basis, judges map[string][]string) []score.Table {
 			study.Percent("pass_3", "pass^3", "the same of three", score.PassHat(study.ScoreRight, 3)),
 		}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows:    study.JudgeRows(rubricNames(), judges, func(rubric string) score.Kind { return score.Percent(rubric) }),
-			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy by this judge alone", score.Own())}, study.StatusColumns()...)},
+			Rows:    study.JudgeRows(append(rubricNames(), study.Unread), judges, func(rubric string) score.Kind { return score.Percent(rubric) }),
+			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy by this judge alone"+study.UnreadHelp(judges), score.Own())}, study.StatusColumns()...)},
 	}
 }
 
