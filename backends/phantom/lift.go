@@ -26,8 +26,9 @@ func lift(body []byte) (short []byte, files lifted) {
 	parts := bytes.Split(body, []byte{'"'})
 	for i := 1; i+1 < len(parts); i++ {
 		text, before := parts[i], parts[i-1]
-		head, data, url := bytes.Cut(text[:min(len(text), 64)], []byte(";base64,"))
-		if data = text; url {
+		head, _, url := bytes.Cut(text[:min(len(text), 64)], []byte(";base64,"))
+		data := text
+		if url {
 			data = text[len(head)+len(";base64,"):]
 		}
 		listed := bytes.HasSuffix(before, []byte("[")) || string(before) == ","

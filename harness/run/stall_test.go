@@ -9,7 +9,7 @@ import (
 	"assay/timing"
 )
 
-const stallMs = time.Millisecond
+const stallUnit = time.Millisecond
 
 // A process that is stopped comes back to a clock that went on.
 func TestALateTickIsAStop(t *testing.T) {
@@ -21,19 +21,19 @@ func TestALateTickIsAStop(t *testing.T) {
 			w.Tick()
 		}
 	}
-	run(2000 * stallMs)
-	now += 900 * stallMs // a busy machine
-	run(3000 * stallMs)
+	run(2000 * stallUnit)
+	now += 900 * stallUnit // a busy machine
+	run(3000 * stallUnit)
 	if w.Stood(0, now) {
 		t.Error("a busy machine is taken for a stop")
 	}
-	from := now - 50*stallMs
+	from := now - 50*stallUnit
 	now += 5 * time.Second
 	if !w.Stood(from, now) {
 		t.Error("five seconds went unseen: the trial ended before the next tick")
 	}
 	to := now
-	run(to + 3000*stallMs)
+	run(to + 3000*stallUnit)
 	if !w.Stood(from, to) || !w.Stood(from+2*time.Second, to-2*time.Second) {
 		t.Error("the stop was forgotten")
 	}
@@ -44,7 +44,7 @@ func TestALateTickIsAStop(t *testing.T) {
 		now += 2 * late
 		w.Tick()
 	}
-	if len(w.stops) != stallKept || !w.Stood(now-stallMs, now) {
+	if len(w.stops) != stallKept || !w.Stood(now-stallUnit, now) {
 		t.Errorf("%d stops are remembered", len(w.stops))
 	}
 }
