@@ -14,7 +14,7 @@ import (
 	"assay/perturb"
 )
 
-// own reads a table of questions that anybody made: package dataset.
+// own reads a table of questions that anybody made: questions.go.
 func own(s Source) (*Dataset, error) {
 	more, err := s.extras()
 	if err != nil {

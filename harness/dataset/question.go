@@ -30,7 +30,7 @@ func ClosedTypes() []string {
 	return []string{TypeBinary, TypeOrdinal, TypeComparative, TypeSpatial}
 }
 
-// ParseOptions finds the options inside a question: see package dataset.
+// ParseOptions finds the options inside a question: see answer.go.
 func ParseOptions(question string) ([]Option, error) {
 	found, err := questionParseOptions(question)
 	return optionsOf(found), err

@@ -19,7 +19,7 @@
 //     own context cut off is not stored: it is simply not done yet.
 //
 // progress.go shows a person how far a run is, metrics.go programs that watch it. The
-// package judge nothing and computes no score.
+// package judges nothing and computes no score.
 package run
 
 import (

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Library reads such files; see package table.
+// Library reads such files.
 type Library struct {
 	Leaves func(parquet string) ([]string, error)
 	Names  func(parquet string) ([]string, error)

@@ -5,7 +5,7 @@
 //  1. Two arms ask the same question: direct (answer only) and cot (step by step).
 //  2. Each output becomes cases: accuracy in every arm; step precision, step
 //     recall and step order in the cot arm. Cases name no model and no arm.
-//  3. Judges give verdicts; the rubrics of steps stand in package cot.
+//  3. Judges give verdicts; rubrics.go has the rubrics of steps.
 //  4. Each trial is scored (samples.go; the arithmetic stands in score.go).
 //  5. What is added up of the scores is declared (leaves.go), and so are the tables
 //     (tables.go); package score computes them. C_path is a kind of its own (paths.go).

@@ -9,8 +9,8 @@
 //     model's own; arm discussion writes a case discussion.
 //  2. What gives an answer away reaches a prompt through show alone.
 //  3. Outputs become cases (cases.go), on which judges give verdicts. What they are
-//     asked, what rules say and what is counted stands in packages of their own:
-//     accuracy, step, discussion, writing; expert is what they are told of a case.
+//     asked, what rules say and what is counted stands in step_rubric.go, rubric.go
+//     (discussions) and writing.go; expert.go is what they are told of a case.
 //  4. Each trial is scored (samples.go), and tables.go declares what tables hold.
 package diagnosis
 

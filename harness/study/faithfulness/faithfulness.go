@@ -3,14 +3,14 @@
 // (metrics.md section 2)
 //
 //  1. Every question is asked at the baseline and under conditions that change
-//     one thing (package faithfulness): a sentence in the prompt, a mark on the picture,
+//     one thing (design.go): a sentence in the prompt, a mark on the picture,
 //     a part of it covered. Every picture goes through the same grey window and
 //     the same encoder.
 //  2. The reasoning of each modified trial becomes cases: clinical fidelity (CF),
 //     causal attribution (CA) and confidence tone (CT). Cases name neither model
 //     nor condition, nor the answer.
-//  3. Judges give verdicts (package faithfulness, which the lexical ones follow).
-//  4. Each trial is scored beside its baseline twin (package faithfulness).
+//  3. Judges give verdicts (rubrics.go; rules.go for the lexical ones).
+//  4. Each trial is scored beside its baseline twin (pair.go, scoring.go).
 //  5. leaves.go declares what is added up of the scores, tables.go and grid.go which
 //     metrics of it stand in which table; package score computes them.
 //  6. sections.go says what the tables show, figures.go draws it.
