@@ -54,7 +54,7 @@ func connected(t *testing.T, protocol, url string) backends.Backend {
 
 func chest(t *testing.T, seed uint64, index int) (backends.Image, films.Question) {
 	t.Helper()
-	s := films.New(seed, index)
+	s := films.NewScene(seed, index)
 	var b bytes.Buffer
 	if err := png.Encode(&b, s.Render(256)); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func TestPhantomLlamaServerWithoutEyes(t *testing.T) {
 }
 
 func TestPhantomThinksApart(t *testing.T) {
-	chest := films.New(1, 2)
+	chest := films.NewScene(1, 2)
 	var film bytes.Buffer
 	if err := png.Encode(&film, chest.Render(256)); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func connect(t *testing.T, kind, url string) backends.Backend {
 // protocol's raw endpoint, up to the limit of tokens; who did not says something else.
 func TestContinuationsOfPhantoms(t *testing.T) {
 	var whole string
-	for _, q := range films.Questions(films.New(7, 0)) {
+	for _, q := range films.Questions(films.NewScene(7, 0)) {
 		if films.Remembers(memory(t), q.Text) {
 			whole = q.Text
 			break

@@ -29,8 +29,9 @@ func Criteria() []string {
 	return []string{"overview", "pathophysiology", "imaging", "differentiation", "transfer"}
 }
 
-// ofCases is the judge of cases. It answers nothing else.
-func ofCases() Judge {
+// CaseJudge is a judge of cases of several images, whose every verdict is drawn by rates
+// that are known; every phantom server has it, too. It answers nothing else.
+func CaseJudge() Judge {
 	return Judge{Name: "judge-of-cases", Cases: &CaseRates{WrongIfRight: .2, WrongIfWrong: .5, Critical: .4,
 		Types: [5]float64{.35, .6, .1, .2, .05}, Factual: .9, Grades: [5][2]float64{{.1, .8}, {.5, .3}, {.2, .75}, {.4, .4}, {.3, .1}}}}
 }

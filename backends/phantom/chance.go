@@ -7,8 +7,8 @@ import "math/bits"
 // Source is a stream of draws (SplitMix64). Its value is its state.
 type Source uint64
 
-// New starts a stream.
-func New(seed uint64) *Source {
+// NewSource starts a stream.
+func NewSource(seed uint64) *Source {
 	return new(Source(seed))
 }
 

@@ -23,7 +23,7 @@ func (s *server) strike(t *take, reply *Reply) {
 	again := s.seen[sent]
 	s.seen[sent]++
 	s.mu.Unlock()
-	t.pace = New(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
+	t.pace = NewSource(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
 	t.fault = t.reader.Strikes(t.pace.Unit())
 	if !t.stream && !t.fault.Whole() {
 		t.fault = ""

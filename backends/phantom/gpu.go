@@ -130,7 +130,7 @@ func (g *GPU) Read(s *telemetry.Sample) error {
 	}
 	p := g.of.at(at)
 	busy := g.of.busy(at-g.card.Tick, at)
-	noise := 1 + g.card.Noise*(2*New(g.card.Seed^Mix(uint64(at))).Unit()-1)
+	noise := 1 + g.card.Noise*(2*NewSource(g.card.Seed^Mix(uint64(at))).Unit()-1)
 	throttle := int64(0)
 	if g.throttled(at) {
 		throttle = telemetry.ThrottlePower

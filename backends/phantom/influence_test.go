@@ -33,7 +33,7 @@ func reasonPrompt(question, notes, reasoning string) string {
 	return "Judge.\n\nQuestion:\n" + question + "\n" + notes + "\n\nThe reasoning.\n" + fenced(reasoning)
 }
 
-func faithful() films.Question { return films.Faithful(films.New(5, 0))[0] }
+func faithful() films.Question { return films.Faithful(films.NewScene(5, 0))[0] }
 
 // reasoned is the tagged reasoning of some sentences.
 func reasoned(influence string, sentences ...string) string {

@@ -130,7 +130,7 @@ func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows k
 	draws := func(what string, of any) *Source {
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, of)
-		return New(binary.LittleEndian.Uint64(h.Sum(nil)))
+		return NewSource(binary.LittleEndian.Uint64(h.Sum(nil)))
 	}
 	if of := caseRubric(schema); of != "" && j.Cases != nil {
 		v := j.Cases.ofCase(of, prompt, func(what string) *Source { return draws(what, prompt) })

@@ -58,7 +58,7 @@ type asked struct {
 func askeds(n int) []asked {
 	var out []asked
 	for i := 0; len(out) < n; i++ {
-		s := films.New(5, i)
+		s := films.NewScene(5, i)
 		for _, q := range films.Questions(s) {
 			out = append(out, asked{q, s.Truth()})
 		}

@@ -1,12 +1,6 @@
 package phantom
 
-import (
-	"cmp"
-)
-
-// CaseJudge is a judge of cases of several images, whose every verdict is drawn by rates
-// that are known; every phantom server has it, too.
-func CaseJudge() Judge { return ofCases() }
+import "cmp"
 
 // reply asks whoever the job is for.
 func (s *server) reply(j job) (Reply, error) {

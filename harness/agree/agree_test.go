@@ -60,7 +60,7 @@ func newBenchOf(t *testing.T, share int) *bench {
 	b.must(err)
 	t.Cleanup(func() { st.Close() })
 	b.st = st
-	proto, err := experiment.New("faithfulness", nil, study.Choice{Conditions: conditions()})
+	proto, err := experiment.NewStudy("faithfulness", nil, study.Choice{Conditions: conditions()})
 	b.must(err)
 	judges := []string{"good", "bad"}
 	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "toy", Seed: 11, Conditions: map[string]map[string]json.RawMessage{"faithfulness": proto.Described},

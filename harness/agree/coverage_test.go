@@ -41,7 +41,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 	must(err)
 	defer func() { must(st.Close()) }()
-	proto, err := experiment.New("cot", nil, study.Choice{})
+	proto, err := experiment.NewStudy("cot", nil, study.Choice{})
 	must(err)
 	must(st.PutManifest(ctx, results.Manifest{Name: "simulated", Seed: seed, Rubrics: map[string]map[string][]string{"cot": {"accuracy": {"j"}}}}))
 	rng := stats.SplitMix64(seed)

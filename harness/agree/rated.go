@@ -57,7 +57,7 @@ type Protocol struct {
 func protocols(man results.Manifest) ([]Protocol, error) {
 	var out []Protocol
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		st, err := experiment.New(name, nil, study.Choice{})
+		st, err := experiment.NewStudy(name, nil, study.Choice{})
 		if errors.Is(err, experiment.ErrUnknown) {
 			continue
 		}

@@ -57,7 +57,7 @@ func ReadStore(ctx context.Context, st *store.Store, w Selection) (*Set, error) 
 	if !ok || !found {
 		return nil, &StoreRefusedError{"no answers were drawn for people to rate: assay rate sample draws them"}
 	}
-	p, err := experiment.New(draw.Study, nil, study.Choice{})
+	p, err := experiment.NewStudy(draw.Study, nil, study.Choice{})
 	if err != nil {
 		return nil, err
 	}

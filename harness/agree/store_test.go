@@ -16,7 +16,7 @@ import (
 
 func rubricOf(t *testing.T, of, name string) (judge.Rubric, map[string]study.Ask) {
 	t.Helper()
-	st, err := experiment.New(of, nil, study.Choice{})
+	st, err := experiment.NewStudy(of, nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -509,7 +509,7 @@ func (in *instrument) truths(m model) (truths, error) {
 			if !ok {
 				return l, fmt.Errorf("check: item %s asks no phantom question", it.ID)
 			}
-			truth := films.New(in.args.Seed, number-1).Truth()
+			truth := films.NewScene(in.args.Seed, number-1).Truth()
 			p, rec := steps(q, truth, r.Steps, it.GoldPaths)
 			l.precision += 100 * p / n
 			l.recall += 100 * rec / n

@@ -137,9 +137,9 @@ func generalPath(path string) string {
 func said(n *config.Node, path string, lines []string, words, examples map[string]string) {
 	named := slices.Contains([]string{"datasets", "backends", "models", "judges"}, path)
 	for _, e := range n.Entries {
-		p := config.Join(path, e.Key)
+		p := config.JoinPath(path, e.Key)
 		if named {
-			p = config.Join(path, "*")
+			p = config.JoinPath(path, "*")
 		}
 		line := lines[e.At.Line-1]
 		code, comment, ok := strings.Cut(line, "  # ")

@@ -293,5 +293,5 @@ func warnLeft(c *cli.Context, store string) {
 
 // Assemble is experiment.Assemble with all that reads data sets.
 func Assemble(cfg *config.Config) (*experiment.Bench, error) {
-	return experiment.Assemble(cfg, table.New())
+	return experiment.Assemble(cfg, table.NewLibrary())
 }

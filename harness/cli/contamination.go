@@ -25,7 +25,7 @@ func contaminationCommand(in Streams, version, revision string) *cli.Command {
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
 			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
-			&cli.StringFlag{Name: "of", Value: curate.Kinds()[0], Usage: "which text of an item: " + strings.Join(curate.Kinds(), ", ") + "; the question of a case is its history"},
+			&cli.StringFlag{Name: "of", Value: curate.TextKinds()[0], Usage: "which text of an item: " + strings.Join(curate.TextKinds(), ", ") + "; the question of a case is its history"},
 			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
 			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat also where the server can do without a template"},
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
@@ -50,7 +50,7 @@ func contaminationCommand(in Streams, version, revision string) *cli.Command {
 				return err
 			}
 			w.Seed = b.Config.Seed
-			r, lost := curate.Look(c.Context, b, w, s.Err)
+			r, lost := curate.LookForContamination(c.Context, b, w, s.Err)
 			var refused *curate.RefusedError
 			switch {
 			case errors.As(lost, &refused):

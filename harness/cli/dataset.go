@@ -49,7 +49,7 @@ func datasetCommand(in Streams, version, revision string) *cli.Command {
 					return usage("dataset check: --column: %w", err)
 				}
 				if kind == "" {
-					if kind, err = dataset.SniffMapped(path, columns, table.New()); err != nil {
+					if kind, err = dataset.SniffMapped(path, columns, table.NewLibrary()); err != nil {
 						return usage("%w", err)
 					}
 				}
@@ -57,7 +57,7 @@ func datasetCommand(in Streams, version, revision string) *cli.Command {
 					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, table.New())
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, table.NewLibrary())
 				if err != nil {
 					return usage("%w", err)
 				}

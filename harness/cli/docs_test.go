@@ -360,7 +360,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		}
 	case "perturb":
 		if has("IMAGE") {
-			file, err := perturb.EncodePNG(films.New(7, 0).Render(256))
+			file, err := perturb.EncodePNG(films.NewScene(7, 0).Render(256))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(w.dir, "picture.png"), file, 0o644)
 			}

@@ -26,7 +26,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 	dir := t.TempDir()
 	paths := map[string]string{}
 	for _, kind := range dataset.ExampleKinds() {
-		path, err := dataset.Write(kind, filepath.Join(dir, kind))
+		path, err := dataset.WriteExample(kind, filepath.Join(dir, kind))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 					name := fmt.Sprintf("%s, %s, %s %s", st.Name, data, protocol, kind)
 					out := filepath.Join(dir, fmt.Sprintf("%d.yaml", drafts))
 					drafts++
-					_, err := Wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.New())
+					_, err := Wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.NewLibrary())
 					if none(st.Name, data) {
 						if _, there := os.Stat(out); err == nil || there == nil || !strings.Contains(err.Error(), "study "+st.Name+" asks") {
 							t.Errorf("%s: written, or %v", name, err)
@@ -97,7 +97,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					b, err := experiment.Assemble(cfg, table.New())
+					b, err := experiment.Assemble(cfg, table.NewLibrary())
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						continue

@@ -30,7 +30,7 @@ func (s streams) example() *cli.Command {
 			case dir == "":
 				dir = "example-" + kind
 			}
-			path, err := dataset.Write(kind, dir)
+			path, err := dataset.WriteExample(kind, dir)
 			if err != nil {
 				return environment(fmt.Errorf("dataset example: %w", err))
 			}

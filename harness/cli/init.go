@@ -89,7 +89,7 @@ func (s streams) init(c *cli.Context) error {
 		}
 		w.Kind, w.URL = "", w.Kind
 	}
-	made, err := w.Create(c.Context, out, experiment.Known(), table.New())
+	made, err := w.Create(c.Context, out, experiment.Known(), table.NewLibrary())
 	var wrong wrongError
 	switch {
 	case errors.As(err, &wrong):

@@ -42,11 +42,11 @@ func BenchmarkView(b *testing.B) {
 	defer cli.Sparing()()
 	for b.Loop() {
 		begin := time.Now()
-		if err := cli.Prepare(b.Context(), path, io.Discard); err != nil {
+		if err := cli.PrepareView(b.Context(), path, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 		scored, scoring := time.Since(begin), peak()
-		first, err := cli.Open(b.Context(), path, nil, cli.Assemble)
+		first, err := cli.OpenView(b.Context(), path, nil, cli.Assemble)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func BenchmarkView(b *testing.B) {
 		runtime.GC()
 
 		begin = time.Now()
-		r, err := cli.Open(b.Context(), path, []string{filepath.Join(dir, "million.yaml")}, cli.Assemble)
+		r, err := cli.OpenView(b.Context(), path, []string{filepath.Join(dir, "million.yaml")}, cli.Assemble)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func BenchmarkView(b *testing.B) {
 		srv := httptest.NewServer(viewer.Guard(viewer.Options{Listen: "127.0.0.1:0"}, v.Handler()))
 		get(b, srv.URL+"/static/viewer.js")
 		shown := time.Since(begin)
-		if err := cli.Prepare(b.Context(), path, io.Discard); err != nil { // as the command does: nothing is left to do
+		if err := cli.PrepareView(b.Context(), path, io.Discard); err != nil { // as the command does: nothing is left to do
 			b.Fatal(err)
 		}
 		v.Refresh(b.Context(), r)
@@ -233,7 +233,7 @@ func (s shaken) Tables(context.Context, func(string, int)) ([]*viewer.Table, err
 		if err := bld.Finish(); err != nil {
 			return nil, err
 		}
-		made, err := viewer.Open(path, "")
+		made, err := viewer.OpenIndex(path, "")
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func (s streams) showMetrics(ctx context.Context, address string, b *experiment.
 	if err != nil {
 		return nil, environment(err)
 	}
-	b.Meter = run.New(man.Name, man.Version)
+	b.Meter = run.NewMeter(man.Name, man.Version)
 	b.Meter.Begin(held)
 	ctx, cancel := context.WithCancel(ctx)
 	up, ended := make(chan string), make(chan error, 1)

@@ -92,7 +92,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return environment(err)
 	}
-	rows, problems := exchange.Read(as, file, content, exchange.Columns{ID: c.String("id"), Answer: c.String("answer")})
+	rows, problems := exchange.ReadAnswers(as, file, content, exchange.Columns{ID: c.String("id"), Answer: c.String("answer")})
 	if len(problems) > 0 {
 		return usage("%w", table.Listed(problems))
 	}
@@ -100,7 +100,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	if err != nil {
 		return usage("%w", err)
 	}
-	j, problems := exchange.Join(file, rows, t, p, b.Sets[name])
+	j, problems := exchange.JoinAnswers(file, rows, t, p, b.Sets[name])
 	if len(problems) > 0 {
 		return usage("%w", table.Listed(problems))
 	}
@@ -119,7 +119,7 @@ func (s streams) importPredictions(c *cli.Context, version, revision string) err
 	}
 	defer st.Close()
 	by := exchange.Elsewhere(server)
-	man.Models[t.Model], man.Imported = by, exchange.Note(man.Imported, file, as, content, t, j)
+	man.Models[t.Model], man.Imported = by, exchange.NoteImport(man.Imported, file, as, content, t, j)
 	stored, err := exchange.Put(c.Context, st, j.Trials, by, func() error { return st.PutManifest(c.Context, man) })
 	if err != nil {
 		return environment(err)

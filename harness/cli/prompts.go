@@ -74,7 +74,7 @@ func (s streams) checkPrompt(file, as string) error {
 	if err != nil {
 		return environment(err)
 	}
-	if _, err := experiment.New(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
+	if _, err := experiment.NewStudy(p.Study, map[string]string{p.Name: strings.TrimSuffix(string(src), "\n")}, study.Choice{}); err != nil {
 		return usage("%s: %w", file, err)
 	}
 	_, err = io.WriteString(s.Out, fmt.Sprintf("%s can be prompt %s of study %s: prompts: {%s: %s}\n", file, p.Name, p.Study, p.Name, file))

@@ -30,7 +30,7 @@ func (s fleetCommands) Pull() *cli.Command {
 				return err
 			}
 			defer f.Close()
-			p, err := fleet.Into(c.Context, f, e, c.Args().First(), func(n, of int) {
+			p, err := fleet.PullInto(c.Context, f, e, c.Args().First(), func(n, of int) {
 				if n%500 == 0 {
 					fmt.Fprintf(s.Err, "%d of %d slices are here\n", n, of)
 				}

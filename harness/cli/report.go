@@ -86,7 +86,7 @@ func (s streams) whatIsLeft(ctx context.Context, path string, err error) error {
 	if !errors.Is(err, results.FaultDamaged) && !errors.Is(err, results.FaultNewer) {
 		return err
 	}
-	left, lost := store.Look(ctx, path)
+	left, lost := store.LookForLeft(ctx, path)
 	if lost != nil {
 		return err
 	}

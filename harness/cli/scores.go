@@ -134,7 +134,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	side, err := exchange.Open(c.Context, exchange.StoreOf(b.Config.Store))
+	side, err := exchange.OpenScores(c.Context, exchange.StoreOf(b.Config.Store))
 	if err != nil {
 		return environment(err)
 	}
@@ -178,7 +178,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 }
 
 // store reads a file and stores its numbers.
-func (s streams) store(c *cli.Context, side *exchange.Store, known []results.Digest) error {
+func (s streams) store(c *cli.Context, side *exchange.ScoreStore, known []results.Digest) error {
 	path, column := c.Args().First(), c.String("column")
 	if column == "" {
 		column = c.String("metric")
@@ -193,7 +193,7 @@ func (s streams) store(c *cli.Context, side *exchange.Store, known []results.Dig
 			return usage("import scores: --ids: %w", err)
 		}
 	}
-	rows, problems := exchange.Parse(path, content, c.String("id"), column)
+	rows, problems := exchange.ParseScores(path, content, c.String("id"), column)
 	joined, more := exchange.JoinScores(path, rows, c.String("ids"), ids, known)
 	if problems = append(problems, more...); len(problems) == 0 && len(joined) == 0 {
 		problems = append(problems, table.Problem{File: path, Want: "a row", Got: "none"})

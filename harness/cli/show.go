@@ -46,7 +46,7 @@ func (s streams) showCommand() *cli.Command {
 			if c.String("item") == "" {
 				return s.listItems(p, c.Bool("json"))
 			}
-			t, err := experiment.Pick(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
+			t, err := experiment.PickTrial(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
 				Condition: c.String("condition"), Repeat: c.Int("repeat")})
 			if err != nil {
 				return usage("show: %w", err)

@@ -91,7 +91,7 @@ func (x *indexer) table(ctx context.Context, a score.Asked, man results.Manifest
 	}
 	file := strings.TrimSuffix(x.path, filepath.Ext(x.path)) + "-" + strings.ReplaceAll(a.Rules.Study, "/", "_") + ".index"
 	if of != "" {
-		if t, err := viewer.Open(file, of); err == nil {
+		if t, err := viewer.OpenIndex(file, of); err == nil {
 			return t, nil
 		}
 		if t, err := x.write(ctx, file, of, a, on, tell); err == nil || !errors.Is(err, os.ErrPermission) && !isReadOnly(err) {
@@ -128,7 +128,7 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on 
 	if err := b.Finish(); err != nil {
 		return nil, err
 	}
-	return viewer.Open(path, of)
+	return viewer.OpenIndex(path, of)
 }
 
 func (x *indexer) fill(ctx context.Context, b *viewer.Builder, a score.Asked, layout *score.Layout, own int, on *hosts, tell func(string, int)) error {

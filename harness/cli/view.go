@@ -73,7 +73,7 @@ func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []st
 	}()
 	taken := map[string]int{}
 	for _, path := range paths {
-		r, err := Open(ctx, path, configs, Assemble)
+		r, err := OpenView(ctx, path, configs, Assemble)
 		if err != nil {
 			return environment(err)
 		}
@@ -88,7 +88,7 @@ func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []st
 	tasks.Go(func() { v.Compare(ctx) })
 	for _, r := range runs {
 		tasks.Go(func() {
-			if err := Prepare(ctx, r.Path, s.Err); err != nil && ctx.Err() == nil {
+			if err := PrepareView(ctx, r.Path, s.Err); err != nil && ctx.Err() == nil {
 				fmt.Fprintf(s.Err, "%s: %v\n", r.Path, err)
 			}
 			v.Watch(ctx, r)

@@ -28,9 +28,9 @@ import (
 	"assay/results/viewer"
 )
 
-// Open opens the store at path for a viewer; configs are the bench.yaml of which one may
+// OpenView opens the store at path for a viewer; configs are the bench.yaml of which one may
 // have made it. Close its Store in the end.
-func Open(ctx context.Context, path string, configs []string, assemble experiment.Assembler) (*viewer.Run, error) {
+func OpenView(ctx context.Context, path string, configs []string, assemble experiment.Assembler) (*viewer.Run, error) {
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
@@ -72,9 +72,9 @@ func Sparing() (back func()) {
 	return func() { debug.SetGCPercent(was) }
 }
 
-// Prepare measures and scores what the store has not, where no other process writes to
+// PrepareView measures and scores what the store has not, where no other process writes to
 // it. It says on notes how far it is.
-func Prepare(ctx context.Context, path string, notes io.Writer) error {
+func PrepareView(ctx context.Context, path string, notes io.Writer) error {
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (c *checker) conditions(st *Study, s section, known study.Definition) {
 		wanted[allConditions] = true
 	default:
 		names := append(conditionNames(known), allConditions)
-		for _, w := range c.words(n, Join(s.path, "conditions")) {
+		for _, w := range c.words(n, JoinPath(s.path, "conditions")) {
 			switch {
 			case slices.Contains(names, w.text):
 				wanted[w.text] = true
@@ -66,7 +66,7 @@ func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 	if n == nil {
 		return
 	}
-	path := Join(s.path, "sweeps")
+	path := JoinPath(s.path, "sweeps")
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "sweeps")
 		return
@@ -137,7 +137,7 @@ func (c *checker) sweep(n *Node, path string, known study.Definition) (study.Swe
 		return sw, false
 	}
 	sw.Param = given[0].Key
-	sw.Levels = c.levels(given[0].Value, Join(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
+	sw.Levels = c.levels(given[0].Value, JoinPath(path, sw.Param), params[slices.Index(keys, sw.Param)-1])
 	return sw, len(sw.Levels) > 0
 }
 
@@ -189,7 +189,7 @@ func (c *checker) grid(st *Study, s section, known study.Definition) {
 	if n == nil {
 		return
 	}
-	path := Join(s.path, "grid")
+	path := JoinPath(s.path, "grid")
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "grid")
 		return

@@ -50,7 +50,7 @@ func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 	s.reads(j, of)
 	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
 	if n := s.get("price"); n != nil {
-		in := c.section(n, Join(path, "price"), "currency", "input", "output")
+		in := c.section(n, JoinPath(path, "price"), "currency", "input", "output")
 		h.Price = &hosted.Price{Input: in.number("input", 0, 0, 1e6), Output: in.number("output", 0, 0, 1e6)}
 		for _, key := range []string{"currency", "input", "output"} {
 			in.need(key)
@@ -75,6 +75,6 @@ func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 		} else if n := s.get(u.Key); n != nil {
 			at, found = n.At, "found "+n.Found()
 		}
-		c.Errorf(at, Join(path, u.Key), "expected %s; %s", u.Want, found)
+		c.Errorf(at, JoinPath(path, u.Key), "expected %s; %s", u.Want, found)
 	}
 }

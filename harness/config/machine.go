@@ -64,7 +64,7 @@ func (s section) gpus() (out []string) {
 	if n == nil {
 		return nil
 	}
-	path := Join(s.path, "gpus")
+	path := JoinPath(s.path, "gpus")
 	const want = "expected an index, a UUID or a PCI address, such as [0], [GPU-5a1e...] or [\"0000:9b:00.0\"], found "
 	if n.Kind != isList || len(n.Items) == 0 {
 		s.wrong("gpus", n, want+"%s", n.Found())
@@ -99,7 +99,7 @@ func (c *checker) remotes(s section) (out []Remote) {
 		s.wrong("remote", n, `expected a list such as [{backend: gpu-box, url: "http://gpu-box:9400/metrics"}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
-		in := c.section(it, fmt.Sprintf("%s[%d]", Join(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
+		in := c.section(it, fmt.Sprintf("%s[%d]", JoinPath(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
 		r := Remote{GPUs: in.gpus()}
 		if w, ok := in.text("backend"); in.need("backend") && ok && c.refer(&c.backends, w) {
 			r.Backend = w.text
@@ -127,7 +127,7 @@ func (c *checker) meters(s section) (out []meter) {
 		s.wrong("meters", n, `expected a list such as [{url: "http://plug/rpc/Switch.GetStatus?id=0", field: apower}], found %s`, n.Found())
 	}
 	for i, it := range n.Items {
-		in := c.section(it, fmt.Sprintf("%s[%d]", Join(s.path, "meters"), i), "url", "field")
+		in := c.section(it, fmt.Sprintf("%s[%d]", JoinPath(s.path, "meters"), i), "url", "field")
 		var m meter
 		if w, ok := in.text("url"); in.need("url") && ok {
 			base, query, asks := strings.Cut(w.text, "?") // plugs are asked by a query
@@ -219,7 +219,7 @@ func (s section) managed(b *Backend, local bool) {
 	}
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)
 	b.Restarts = s.whole("restarts", defaultRestarts, 0, 1000)
-	path := Join(s.path, "command")
+	path := JoinPath(s.path, "command")
 	if n.Kind != isList || len(n.Items) == 0 {
 		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.Found())
 		return

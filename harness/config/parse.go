@@ -154,7 +154,7 @@ func (c *checker) unused(ns *names, by string) {
 	}
 	for _, n := range ns.order {
 		if !ns.used[n] {
-			c.Errorf(ns.at[n], Join(ns.section, n), "is not used by any %s; use it or remove it", by)
+			c.Errorf(ns.at[n], JoinPath(ns.section, n), "is not used by any %s; use it or remove it", by)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (c *checker) section(n *Node, path string, keys ...string) section {
 		s.asks(key, Rule{})
 	}
 	for _, e := range n.Entries {
-		switch full := Join(path, e.Key); {
+		switch full := JoinPath(path, e.Key); {
 		case c.refused(full, e.At):
 		case slices.Contains(secretKeys(), e.Key):
 			c.Errorf(e.At, full, "expected no secret in this file; put it into an environment variable and name that under api_key_env, or into a file and name that under api_key_file")
@@ -234,7 +234,7 @@ func (s section) get(key string) *Node {
 }
 
 func (s section) wrong(key string, n *Node, format string, args ...any) {
-	s.c.Errorf(n.At, Join(s.path, key), format, args...)
+	s.c.Errorf(n.At, JoinPath(s.path, key), format, args...)
 }
 
 // need reports an absent key.
@@ -256,7 +256,7 @@ func (s section) text(key string) (word, bool) {
 	if n == nil {
 		return word{}, false
 	}
-	return s.c.text(n, Join(s.path, key))
+	return s.c.text(n, JoinPath(s.path, key))
 }
 
 func (c *checker) text(n *Node, path string) (word, bool) {
@@ -369,7 +369,7 @@ func (s section) words(key string) ([]word, bool) {
 	if n == nil {
 		return nil, false
 	}
-	return s.c.words(n, Join(s.path, key)), true
+	return s.c.words(n, JoinPath(s.path, key)), true
 }
 
 func (c *checker) words(n *Node, path string) []word {
@@ -413,7 +413,7 @@ func (c *checker) named(s section, key string, each func(name string, e entry)) 
 	s.asks(key, Rule{Type: Mapping})
 	for _, e := range n.Entries {
 		if key != "studies" { // which have names of their own
-			c.seen.Name(Join(key, e.Key), key+".*")
+			c.seen.Name(JoinPath(key, e.Key), key+".*")
 		}
 		if !name(e.Key) {
 			c.lost(key)

@@ -67,7 +67,7 @@ func (c *checker) config(root *Node) *Config {
 		})
 	}
 	c.named(s, "studies", func(name string, e entry) {
-		if c.refused(Join("studies", name), e.At) {
+		if c.refused(JoinPath("studies", name), e.At) {
 			c.unsure, c.foreign = true, true
 			return
 		}
@@ -112,7 +112,7 @@ func (s section) seed() uint64 {
 
 func (c *checker) dataset(cfg *Config, name string, n *Node) dataset.Source {
 	d := dataset.Source{Name: name, Seed: cfg.Seed}
-	path := Join("datasets", name)
+	path := JoinPath("datasets", name)
 	if d.Kind = c.kind(n, path, append(dataset.Kinds(), dataset.KindPhantom)); d.Kind == "" {
 		return d
 	}
@@ -176,7 +176,7 @@ func (s section) columns(key string) dataset.Mapping {
 	for _, f := range dataset.Fields() {
 		fields = append(fields, f.Name)
 	}
-	path := Join(s.path, key)
+	path := JoinPath(s.path, key)
 	in := s.c.section(s.get(key), path, fields...)
 	out := dataset.Mapping{}
 	for _, f := range fields {
@@ -184,7 +184,7 @@ func (s section) columns(key string) dataset.Mapping {
 		switch {
 		case n == nil:
 		case n.Kind == isList:
-			for _, w := range s.c.words(n, Join(path, f)) {
+			for _, w := range s.c.words(n, JoinPath(path, f)) {
 				out[f] = append(out[f], w.text)
 			}
 		default:
@@ -237,7 +237,7 @@ func (c *checker) kind(n *Node, path string, kinds []string) string {
 
 func (c *checker) backend(name string, n *Node) Backend {
 	b := Backend{Name: name}
-	path := Join("backends", name)
+	path := JoinPath("backends", name)
 	b.Kind = c.kind(n, path, kinds.Names(true))
 	if b.Kind == "" {
 		c.kindless(n, path)
@@ -319,7 +319,7 @@ func (s section) key(local bool) (env, file string) {
 func (c *checker) kindless(n *Node, path string) {
 	for _, e := range n.Entries {
 		if e.Key != "kind" {
-			c.refused(Join(path, e.Key), e.At)
+			c.refused(JoinPath(path, e.Key), e.At)
 		}
 	}
 }
@@ -364,19 +364,19 @@ func (s section) url(port int) (address string, local bool) {
 func (s section) options() map[string]any {
 	n := s.get("options")
 	s.asks("options", Rule{Type: Mapping})
-	if n == nil || !s.c.mapping(n, Join(s.path, "options")) {
+	if n == nil || !s.c.mapping(n, JoinPath(s.path, "options")) {
 		return nil
 	}
-	s.c.option(n, Join(s.path, "options"))
+	s.c.option(n, JoinPath(s.path, "options"))
 	return n.Plain().(map[string]any)
 }
 
 func (c *checker) option(n *Node, path string) {
 	for _, e := range n.Entries {
 		if slices.Contains(secretKeys(), e.Key) && e.Value.Kind == isText {
-			c.Errorf(e.At, Join(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
+			c.Errorf(e.At, JoinPath(path, e.Key), "expected no secret in this file; use api_key_env or api_key_file of the backend")
 		}
-		c.option(e.Value, Join(path, e.Key))
+		c.option(e.Value, JoinPath(path, e.Key))
 	}
 	for i, it := range n.Items {
 		c.option(it, fmt.Sprintf("%s[%d]", path, i))
@@ -388,7 +388,7 @@ func (c *checker) option(n *Node, path string) {
 
 func (c *checker) model(cfg *Config, name string, n *Node) Model {
 	m := Model{Name: name, Model: name}
-	s := c.section(n, Join("models", name), "backend", "model", "think", "vision", "group", "parameters")
+	s := c.section(n, JoinPath("models", name), "backend", "model", "think", "vision", "group", "parameters")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
@@ -457,7 +457,7 @@ func (c *checker) tag(s section, def string, phantom bool) string {
 
 func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	j := Judge{Name: name, Kind: "model"}
-	path := Join("judges", name)
+	path := JoinPath("judges", name)
 	if !c.mapping(n, path) {
 		return j
 	}
@@ -556,7 +556,7 @@ func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judge.Kind) {
 
 func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
-	s := c.section(n, Join("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
+	s := c.section(n, JoinPath("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
 	if s.n.Kind != IsMapping {
 		return st
@@ -569,7 +569,7 @@ func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
 	c.studyModels(&st, s)
 	c.studyArms(&st, s, known)
 	if n := s.get("select"); n != nil {
-		st.PerType = c.section(n, Join(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
+		st.PerType = c.section(n, JoinPath(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
 	}
 	st.Repeats = s.whole("repeats", 1, 1, 1000)
 	st.Sampling = s.sampling(defaultTemperature, defaultMaxTokens)
@@ -672,14 +672,14 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 		}
 		return
 	}
-	path := Join(s.path, "rubrics")
+	path := JoinPath(s.path, "rubrics")
 	rs := c.section(n, path, known.Rubrics...)
 	for _, e := range rs.n.Entries {
 		if !slices.Contains(known.Rubrics, e.Key) {
 			continue
 		}
 		r := Rubric{Name: e.Key}
-		for _, w := range c.words(e.Value, Join(path, e.Key)) {
+		for _, w := range c.words(e.Value, JoinPath(path, e.Key)) {
 			if !c.refer(&c.judges, w) {
 				continue
 			}
@@ -729,7 +729,7 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 			s.wrong("needs_from", n, "expected nothing, because no rubric of study %s rests on the verdict of another, found %s", known.Name, n.Found())
 			return
 		}
-		froms := c.section(n, Join(s.path, "needs_from"), needed...)
+		froms := c.section(n, JoinPath(s.path, "needs_from"), needed...)
 		for _, r := range needed {
 			named[r] = froms.get(r) != nil
 			w, ok := froms.text(r)
@@ -754,7 +754,7 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 		for _, need := range known.Needs[e.Key] {
 			for _, name := range asked(e.Key) {
 				if !named[need] && !slices.Contains(asked(need), name) {
-					c.Errorf(e.At, Join(Join(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, shown(name), need)
+					c.Errorf(e.At, JoinPath(JoinPath(s.path, "rubrics"), e.Key), "expected judges that are also asked under rubric %s, because verdicts under %s rest on those, found %s; ask it there, too, or say whose verdict counts: needs_from: {%s: JUDGE}", need, e.Key, shown(name), need)
 				}
 			}
 		}
@@ -774,9 +774,9 @@ func (c *checker) knowing(st *Study, cfg *Config, known study.Definition) {
 	switch _, given := d.Written["knowledge"]; {
 	case given || d.SkipGaps || d.Kind == "" || d.Kind == dataset.KindPhantom:
 	case d.Has("knowledge"):
-		c.Errorf(c.datasets.at[d.Name], Join("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
+		c.Errorf(c.datasets.at[d.Name], JoinPath("datasets", d.Name), "expected the key knowledge, because rubric %s of study %s compares reasoning with a knowledge base, and there is none: name its file under knowledge, or set knowledge_gaps: skip", st.Rubrics[i].Name, st.Name)
 	default:
-		c.Errorf(c.datasets.at[d.Name], Join("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
+		c.Errorf(c.datasets.at[d.Name], JoinPath("datasets", d.Name), "expected a data set with a knowledge base, because rubric %s of study %s compares reasoning with one, found kind %s, which has none; remove the rubric, or ask another data set", st.Rubrics[i].Name, st.Name, d.Kind)
 	}
 }
 
@@ -787,7 +787,7 @@ func (s section) sampling(temperature float64, maxTokens int) backends.Sampling 
 	if n == nil {
 		return sm
 	}
-	in := s.c.section(n, Join(s.path, "sampling"), "temperature", "max_tokens", "seed")
+	in := s.c.section(n, JoinPath(s.path, "sampling"), "temperature", "max_tokens", "seed")
 	sm.Temperature = in.number("temperature", temperature, 0, 2)
 	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
 	in.asks("seed", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
@@ -810,7 +810,7 @@ func (s section) coolDown() CoolDown {
 	if n == nil {
 		return c
 	}
-	in := s.c.section(n, Join(s.path, "cool_down"), "seconds", "celsius")
+	in := s.c.section(n, JoinPath(s.path, "cool_down"), "seconds", "celsius")
 	if in.need("seconds") {
 		c.For = time.Duration(in.number("seconds", 0, 0, 3600) * float64(time.Second))
 	}
@@ -827,7 +827,7 @@ func (s section) timeouts() backends.Timeouts {
 	if n == nil {
 		return t
 	}
-	in := s.c.section(n, Join(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
+	in := s.c.section(n, JoinPath(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
 	t.Connect = in.duration("connect", t.Connect, true)
 	t.FirstContent = in.duration("first_content", t.FirstContent, true)
 	t.Stall = in.duration("stall", t.Stall, true)
@@ -852,7 +852,7 @@ func (s section) levels(n *Node) []int {
 		bad = n.Items[0]
 	}
 	if bad != nil {
-		s.c.Errorf(bad.At, fmt.Sprintf("%s[%d]", Join(s.path, "in_flight"), slices.Index(n.Items, bad)), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", bad.Found())
+		s.c.Errorf(bad.At, fmt.Sprintf("%s[%d]", JoinPath(s.path, "in_flight"), slices.Index(n.Items, bad)), "expected 1 and then greater numbers up to 1024, as [1, 2, 4, 8], found %s", bad.Found())
 		return nil
 	}
 	if len(out) < 2 {
@@ -869,7 +869,7 @@ func (s section) slo() timing.SLO {
 	if n == nil {
 		return out
 	}
-	in := s.c.section(n, Join(s.path, "slo"), "ttft", "tpot")
+	in := s.c.section(n, JoinPath(s.path, "slo"), "ttft", "tpot")
 	limit := func(key string) *time.Duration {
 		if in.get(key) == nil {
 			return nil
@@ -930,7 +930,7 @@ func (c *checker) prompts(s section, cfg *Config) {
 		known = append(known, k.Prompts...)
 	}
 	for _, e := range n.Entries {
-		path := Join("prompts", e.Key)
+		path := JoinPath("prompts", e.Key)
 		w, ok := c.text(e.Value, path)
 		if !slices.Contains(known, e.Key) {
 			if !c.foreign { // it may belong to a study that this version lacks

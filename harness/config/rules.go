@@ -12,4 +12,4 @@ func Rules(file string, text []byte, known Known, files files) ([]Rule, Errors) 
 	return seen.Merged(map[string]string{"judges": "model"}), nil
 }
 
-func (s section) asks(key string, r Rule) { s.c.seen.Ask(Join(s.path, key), r) }
+func (s section) asks(key string, r Rule) { s.c.seen.Ask(JoinPath(s.path, key), r) }

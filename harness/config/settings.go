@@ -27,7 +27,7 @@ func (c *Config) Settings() map[string]string {
 		"rules": c.Rules,
 	}
 	for _, d := range c.Datasets {
-		p := Join("datasets", d.Name)
+		p := JoinPath("datasets", d.Name)
 		m[p+".kind"] = d.Kind
 		if d.Kind == dataset.KindPhantom {
 			m[p+".items"], m[p+".size"] = strconv.Itoa(d.Items), strconv.Itoa(d.Size)
@@ -67,7 +67,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, md := range c.Models {
-		p, asked := Join("models", md.Name), c.Asked(md)
+		p, asked := JoinPath("models", md.Name), c.Asked(md)
 		serverSettings(m, p, asked)
 		m[p+".think"] = "the model's own"
 		if asked.Think != nil {
@@ -75,7 +75,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, j := range c.Judges {
-		p := Join("judges", j.Name)
+		p := JoinPath("judges", j.Name)
 		m[p+".kind"] = j.Kind
 		if asked, ok := c.AskedJudge(j); ok {
 			serverSettings(m, p, asked)
@@ -91,7 +91,7 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, s := range c.Studies {
-		p := Join("studies", s.Name)
+		p := JoinPath("studies", s.Name)
 		m[p+".dataset"] = s.Dataset
 		m[p+".timed"] = strconv.FormatBool(s.Timed)
 		if s.Timed {

@@ -21,7 +21,7 @@ func (c *checker) shots(st *Study, s section, known study.Definition) {
 			bad = n
 		}
 		if bad != nil {
-			c.Errorf(bad.At, Join(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", study.Most, bad.Found())
+			c.Errorf(bad.At, JoinPath(s.path, "shots"), "expected a whole number from 0 to %d, or several from few to many, as [0, 1, 4], found %s", study.Most, bad.Found())
 		} else if list[len(list)-1] > 0 { // none alone is what there is without the key
 			st.Shots = list
 		}

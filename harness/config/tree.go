@@ -308,13 +308,13 @@ func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
 			continue
 		}
 		if before, twice := first[key]; twice {
-			t.Errorf(at, Join(path, key), "expected each key once, found it again (first on line %d); remove one", before.Line)
+			t.Errorf(at, JoinPath(path, key), "expected each key once, found it again (first on line %d); remove one", before.Line)
 			continue
 		}
 		first[key] = at
 		val := &Node{At: at}
 		if v.Value != nil {
-			val = t.node(v.Value, Join(path, key))
+			val = t.node(v.Value, JoinPath(path, key))
 		}
 		if val.Kind == isNothing {
 			val.At = at // an absent value stands nowhere
@@ -324,8 +324,8 @@ func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
 	return out
 }
 
-// Join appends a key to a dotted path.
-func Join(path, key string) string {
+// JoinPath appends a key to a dotted path.
+func JoinPath(path, key string) string {
 	if q := strconv.Quote(key); len(q) != len(key)+2 || key == "" {
 		key = q
 	}

@@ -57,11 +57,11 @@ func StoreOf(store string) string {
 	return strings.TrimSuffix(store, filepath.Ext(store)) + "-contamination.sqlite"
 }
 
-// Look asks the models of a bench.yaml to go on with the texts of one of its data sets,
+// LookForContamination asks the models of a bench.yaml to go on with the texts of one of its data sets,
 // and measures what they said. What is wrong with what is wanted is a *RefusedError. A
 // model whose server cannot be asked is left out, and the error says so, beside the
 // report of the others; nil: there are none.
-func Look(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (*Report, error) {
+func LookForContamination(ctx context.Context, b *experiment.Bench, w Wanted, notes io.Writer) (*Report, error) {
 	set, how, err := chosen(b, w)
 	if err != nil {
 		return nil, &RefusedError{err}

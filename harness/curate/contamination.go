@@ -33,8 +33,8 @@ type ContaminationSettings struct {
 // Check says what is wrong with settings.
 func (s ContaminationSettings) Check() error {
 	switch {
-	case !slices.Contains(Kinds(), s.Of):
-		return fmt.Errorf("--of: expected one of %s, found %q", strings.Join(Kinds(), ", "), s.Of)
+	case !slices.Contains(TextKinds(), s.Of):
+		return fmt.Errorf("--of: expected one of %s, found %q", strings.Join(TextKinds(), ", "), s.Of)
 	case !(s.Reach >= 1 && s.Reach <= 10):
 		return fmt.Errorf("--reach: expected 1 to 10, found %v", s.Reach)
 	case !(s.Threshold > 0 && s.Threshold <= 1):
@@ -43,8 +43,8 @@ func (s ContaminationSettings) Check() error {
 	return nil
 }
 
-// Kinds are the texts of items that can be asked about.
-func Kinds() []string { return []string{ofQuestion, ofFindings, ofDiscussion} }
+// TextKinds are the texts of items that can be asked about.
+func TextKinds() []string { return []string{ofQuestion, ofFindings, ofDiscussion} }
 
 const (
 	ofQuestion   = "question"

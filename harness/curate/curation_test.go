@@ -382,7 +382,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 	} {
 		name := fmt.Sprint(from.Kind, from.Images)
 		from.Name = "d"
-		set, err := dataset.Open(from, table.New())
+		set, err := dataset.Open(from, table.NewLibrary())
 		if err != nil || len(set.Items) < 4 {
 			t.Fatalf("%s: %d items, %v", name, len(set.Items), err)
 		}
@@ -400,7 +400,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 		if written.Has("split") {
 			written.Split = from.Split
 		}
-		again, err := dataset.Open(written, table.New())
+		again, err := dataset.Open(written, table.NewLibrary())
 		if err != nil || len(again.Problems) > 0 || len(again.Items) != len(r.Kept) {
 			t.Fatalf("%s: %d items of %d, %v %v", name, len(again.Items), len(r.Kept), again.Problems, err)
 		}
@@ -527,7 +527,7 @@ func TestStatisticsOfCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Name: "d", Kind: dataset.KindMedThinkVQA, Path: dir, Split: "test"}, table.New())
+	d, err := dataset.Open(dataset.Source{Name: "d", Kind: dataset.KindMedThinkVQA, Path: dir, Split: "test"}, table.NewLibrary())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,11 @@ import (
 // is read again as it was.
 func TestKeptTableIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
-	path, err := dataset.Write(dataset.KindCSV, filepath.Join(dir, "mine"))
+	path, err := dataset.WriteExample(dataset.KindCSV, filepath.Join(dir, "mine"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path}, table.New())
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path}, table.NewLibrary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestKeptTableIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path}, table.New())
+	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path}, table.NewLibrary())
 	if err != nil || len(kept.Problems) > 0 || len(kept.Items) != len(r.Kept) {
 		t.Fatalf("%v: %+v", err, kept)
 	}

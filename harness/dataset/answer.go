@@ -170,7 +170,7 @@ func (r *questionReader) offered(x questionRow) (out []Option, wrong string) {
 	if list, ok := list(s); ok {
 		return labelled(list)
 	}
-	if inside, err := questionParseOptions(s); err == nil && inside != nil {
+	if inside, err := ParseOptions(s); err == nil && inside != nil {
 		return inside, ""
 	}
 	if parts := strings.Split(s, "|"); len(parts) > 1 {
@@ -281,7 +281,7 @@ func (r *questionReader) answered(x questionRow, q *Question) {
 		r.bad(x.file, x.at, columns, "2 to 26 options: a list, left | right, an object by letter or by number, or columns A, B, C in order", wrong)
 		return
 	}
-	switch inside, err := questionParseOptions(q.Text); {
+	switch inside, err := ParseOptions(q.Text); {
 	case err != nil:
 		r.bad(x.file, x.at, r.fields[fieldQuestion][0], "options A, B, C, ... each once and in order", err.Error())
 		return
@@ -504,11 +504,11 @@ func texts(options []Option) []string {
 	return out
 }
 
-// questionParseOptions finds the options inside a question: lines that start with "A.",
+// ParseOptions finds the options inside a question: lines that start with "A.",
 // "A)" or "(A)", then B and so on, each label once and in order. What stands
 // before the first A, Roman numbers say, is no option; fewer than two are none.
 // The error says which label is out of place.
-func questionParseOptions(question string) ([]Option, error) {
+func ParseOptions(question string) ([]Option, error) {
 	var out []Option
 	for line := range strings.Lines(question) {
 		label, text, ok := optionLine(line)

@@ -78,8 +78,8 @@ func ofColumns(columns []string) (four []string) {
 	return nil
 }
 
-// Named is a box of four numbers that have names; false: they are no numbers from 0.
-func Named(columns, texts []string) (b box, ok bool) {
+// NamedBox is a box of four numbers that have names; false: they are no numbers from 0.
+func NamedBox(columns, texts []string) (b box, ok bool) {
 	for i, s := range texts {
 		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
@@ -203,7 +203,7 @@ func boxNamed(of map[string]any) (box, bool) {
 		n, _ := of[k].(json.Number)
 		texts = append(texts, n.String())
 	}
-	return Named(four, texts)
+	return NamedBox(four, texts)
 }
 
 // placed is the boxes of an item and the size of its pictures; of numbers that are no pixels it

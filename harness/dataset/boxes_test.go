@@ -35,11 +35,11 @@ func TestBoxesOfOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if s.Kind, err = sniff(s.Path, table.New()); err != nil {
+		if s.Kind, err = sniff(s.Path, table.NewLibrary()); err != nil {
 			t.Fatal(err)
 		}
 		s.Name = "mine"
-		d, err := Open(s, table.New())
+		d, err := Open(s, table.NewLibrary())
 		if err != nil {
 			t.Fatal(err)
 		}

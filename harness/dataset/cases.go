@@ -1,5 +1,5 @@
 // Cases reads cases of several images in MedThinkVQA's format: JSON lines or
-// caseParquet, a row a case.
+// Parquet, a row a case.
 //
 //  1. Rows reads a file row by row, of either kind, as texts by column.
 //  2. A row becomes a Record, or problems that say what is wrong where, all of them.

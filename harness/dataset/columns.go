@@ -122,7 +122,7 @@ func (r *questionReader) resolve() bool {
 			r.fields[f.Name] = ofColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
 		case f.Name == fieldAnswer && r.fields[f.Name] == nil:
 			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "answer", "gold", "label", "target")
-		case f.Name == fieldImage && r.of.Format == formatVLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
+		case f.Name == fieldImage && r.of.Format == KindVLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
 			r.fields[f.Name] = append(r.fields[f.Name], "image_path") // where there is no image
 		}
 		found := r.fields[f.Name]

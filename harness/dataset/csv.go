@@ -41,7 +41,7 @@ func (r *questionReader) delimited() error {
 	case bytes.HasPrefix(head, []byte(table.BOM)):
 		from.start = int64(len(table.BOM))
 	}
-	if r.of.Format == formatCSV {
+	if r.of.Format == KindCSV {
 		from.comma = comma(head)
 		if from.comma != ',' {
 			r.guess("cells are separated by %q", string(from.comma))

@@ -32,9 +32,9 @@ func ExampleKinds() []string {
 	return []string{KindCSV, kindTSV, KindJSONL, KindVLMEvalKit, kindParquet}
 }
 
-// Write writes an example of a kind into a folder, which it makes. It returns the path
+// WriteExample writes an example of a kind into a folder, which it makes. It returns the path
 // that bench.yaml names. Files that are there are not overwritten.
-func Write(kind, dir string) (path string, err error) {
+func WriteExample(kind, dir string) (path string, err error) {
 	rows, err := asked()
 	if err != nil {
 		return "", err

@@ -15,15 +15,15 @@ func TestExamplesAreReadAlike(t *testing.T) {
 	var first *Dataset
 	for _, kind := range ExampleKinds() {
 		dir := filepath.Join(t.TempDir(), kind)
-		path, err := Write(kind, dir)
+		path, err := WriteExample(kind, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sniffed, err := sniff(path, table.New())
+		sniffed, err := sniff(path, table.NewLibrary())
 		if err != nil || sniffed != kind {
 			t.Errorf("%s is sniffed as %q, %v", kind, sniffed, err)
 		}
-		d, err := Open(Source{Kind: kind, Name: "x", Path: path}, table.New())
+		d, err := Open(Source{Kind: kind, Name: "x", Path: path}, table.NewLibrary())
 		if err != nil || len(d.Problems) > 0 || len(d.Items) != 6 {
 			t.Fatalf("%s: %v, %+v", kind, err, d)
 		}
@@ -39,7 +39,7 @@ func TestExamplesAreReadAlike(t *testing.T) {
 		if !strings.Contains(strings.Join(d.Guesses, "; "), "types of questions: single 2 (they have options), binary 2 (the answer is yes or no), short 2 (they have no options)") {
 			t.Errorf("%s: guesses %q", kind, d.Guesses)
 		}
-		if _, err := Write(kind, dir); !os.IsExist(err) {
+		if _, err := WriteExample(kind, dir); !os.IsExist(err) {
 			t.Errorf("%s again: %v", kind, err)
 		}
 	}

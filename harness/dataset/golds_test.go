@@ -29,25 +29,25 @@ func TestSeveralGoldAnswers(t *testing.T) {
 		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "Yes."]}`, "binary yes"},
 		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["yes", "there is one"]}`, "short yes|there is one"},
 		{formatJSONL, `{"image": "a.png", "question": "q", "answer": ["CT"]}`, "short CT"},
-		{formatCSV, "image,question,answer\na.png,q,CT|computed tomography\n", two},
-		{formatCSV, "image,question,answer\na.png,q,\"[\"\"CT\"\", \"\"computed tomography\"\"]\"\n", two},
-		{formatCSV, "image,question,answer,answer,answer\na.png,q,CT,,computed tomography\n", two},
-		{formatCSV, "image,question,gold,gold\na.png,q,CT,computed tomography\n", two},
-		{formatCSV, "image,question,gold1,gold2\na.png,q,CT,computed tomography\n", two},
-		{formatCSV, "image,question,answer_1,answer_2\na.png,q,CT,computed tomography\n", two},
-		{formatCSV, "image,question,answer_any\na.png,q,CT|computed tomography\n", two},
-		{formatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,\"[\"\"A\"\", \"\"C\"\"]\"\n", "multiple A, C"},
-		{formatCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,A|C\n", "multiple A, C"},
-		{formatCSV, "image,question,A,B,C,answer,answer\na.png,q,x,y,z,z,A\n", "multiple A, C"},
-		{formatCSV, "image,question,A,B,C,answer_any\na.png,q,x,y,z,C|x\n", "single C|A"},
-		{formatCSV, "image,question,A,B,C,answer,answer_any\na.png,q,x,y,z,C,A|C\n", "single C|A"},
+		{KindCSV, "image,question,answer\na.png,q,CT|computed tomography\n", two},
+		{KindCSV, "image,question,answer\na.png,q,\"[\"\"CT\"\", \"\"computed tomography\"\"]\"\n", two},
+		{KindCSV, "image,question,answer,answer,answer\na.png,q,CT,,computed tomography\n", two},
+		{KindCSV, "image,question,gold,gold\na.png,q,CT,computed tomography\n", two},
+		{KindCSV, "image,question,gold1,gold2\na.png,q,CT,computed tomography\n", two},
+		{KindCSV, "image,question,answer_1,answer_2\na.png,q,CT,computed tomography\n", two},
+		{KindCSV, "image,question,answer_any\na.png,q,CT|computed tomography\n", two},
+		{KindCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,\"[\"\"A\"\", \"\"C\"\"]\"\n", "multiple A, C"},
+		{KindCSV, "image,question,A,B,C,answer\na.png,q,x,y,z,A|C\n", "multiple A, C"},
+		{KindCSV, "image,question,A,B,C,answer,answer\na.png,q,x,y,z,z,A\n", "multiple A, C"},
+		{KindCSV, "image,question,A,B,C,answer_any\na.png,q,x,y,z,C|x\n", "single C|A"},
+		{KindCSV, "image,question,A,B,C,answer,answer_any\na.png,q,x,y,z,C,A|C\n", "single C|A"},
 	} {
 		got := read(t, tableSource{Format: c.format, Path: questionFile(t, "q", c.text)})
 		if list := questionGolds(got); len(list) != 1 || list[0] != c.want || len(got.Unused) > 0 {
 			t.Errorf("%s: %q, want %q; unused %q, %q", c.text, list, c.want, got.Unused, problems(got))
 		}
 	}
-	got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", "image,question,a1,a2\na.png,q,CT,computed tomography\n"), Columns: Mapping{fieldAnswer: {"a1", "a2"}}})
+	got := read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", "image,question,a1,a2\na.png,q,CT,computed tomography\n"), Columns: Mapping{fieldAnswer: {"a1", "a2"}}})
 	same(t, "two columns that are named", questionGolds(got), []string{two})
 	for text, want := range map[string]string{
 		"image,question,answer\na.png,q,yes|no\n":                        "2 answer: want one of yes and no",
@@ -57,7 +57,7 @@ func TestSeveralGoldAnswers(t *testing.T) {
 		"image,question,A,B,answer_any,type\na.png,q,x,y,A|B,multiple\n": "2 answer_any: want no type multiple",
 		"image,question,image,answer\na.png,q,b.png,CT\n":                "",
 	} {
-		got, err := readQuestions(tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", text)})
+		got, err := readQuestions(tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", text)})
 		switch {
 		case want == "" && (err == nil || !strings.Contains(err.Error(), `two columns are called "image"`)):
 			t.Errorf("%s: %v", text, err)

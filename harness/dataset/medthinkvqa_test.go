@@ -42,10 +42,10 @@ func TestMedThinkVQA(t *testing.T) {
 		if err := way.write(dir, "test", cases, way.asText); err != nil {
 			t.Fatal(err)
 		}
-		if kind, err := sniff(dir, table.New()); err != nil || kind != KindMedThinkVQA {
+		if kind, err := sniff(dir, table.NewLibrary()); err != nil || kind != KindMedThinkVQA {
 			t.Errorf("%s: sniffed %q, %v", way.name, kind, err)
 		}
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"}, table.New())
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"}, table.NewLibrary())
 		if err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}
@@ -165,7 +165,7 @@ func TestMedThinkVQAProblems(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.New())
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,15 +209,15 @@ func TestMedThinkVQAProblems(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "train.parquet"), nil, 0o644); err != nil {
 				return err
 			}
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.New())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
 			return err
 		}(),
 		"no file": func() error {
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()}, table.New())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()}, table.NewLibrary())
 			return err
 		}(),
 		"split": func() error {
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"}, table.New())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"}, table.NewLibrary())
 			return err
 		}(),
 	} {
@@ -242,7 +242,7 @@ func TestExperts(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file}, table.New())
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file}, table.NewLibrary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestExperts(t *testing.T) {
 	if want := []string{"5 human_factual1", "5 human_error_types1", "5 step2", "4 title, clinical_history"}; !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
-	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.New())
+	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
 	if err != nil || plain.Digest != d.Digest {
 		t.Errorf("what experts say makes another data set: %v", err)
 	}
@@ -275,7 +275,7 @@ func TestMaxImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int]int{0: 12, 5: 5, 12: 12} {
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most}, table.New())
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most}, table.NewLibrary())
 		if err != nil || len(d.Items) != want {
 			t.Fatalf("%d images at most: %d items, %v", most, len(d.Items), err)
 		}

@@ -27,7 +27,7 @@ func own(s Source) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: s.Kind, Problems: t.Problems, Guesses: t.Guesses, Unused: t.Unused}
 	var rows []row
 	for _, q := range t.Questions {
-		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: optionsOf(q.Options), Answer: q.Answer, Also: q.Also, Task: q.Task, Modality: q.Modality, cluster: q.Cluster}
+		it := Item{ID: q.ID, Question: q.Text, Type: q.Type, Options: q.Options, Answer: q.Answer, Also: q.Also, Task: q.Task, Modality: q.Modality, cluster: q.Cluster}
 		sums := make([][sha256.Size]byte, len(q.Pictures))
 		bad := false
 		for i, p := range q.Pictures {

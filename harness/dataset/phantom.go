@@ -42,7 +42,7 @@ func phantoms(from Source) (*Dataset, error) {
 		types = phantom.NextType(types, Types(), choose)
 		q := phantom.Rarest(all, types[0], asked, choose)
 		asked[q.Query.Type+q.Task]++
-		d.Items = append(d.Items, phantomItem(phantom.New(seed, i), q.Question(), size))
+		d.Items = append(d.Items, phantomItem(phantom.NewScene(seed, i), q.Question(), size))
 	}
 	if err := closedItems(d, from); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func phantoms(from Source) (*Dataset, error) {
 	digest := newDigester()
 	for n, it := range d.Items {
 		i := n % cases
-		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, seed, i, size, phantom.New(seed, i).Truth()))
+		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, seed, i, size, phantom.NewScene(seed, i).Truth()))
 		digest.add(it, [][sha256.Size]byte{sum})
 	}
 	d.Digest = digest.String()
@@ -98,7 +98,7 @@ func closedItems(d *Dataset, from Source) error {
 	asked := map[string]int{} // questions so far by type and answer, and by type and finding
 	for i := range from.Items {
 		types = phantom.NextType(types, ClosedTypes(), choose)
-		s := phantom.New(from.Seed, i)
+		s := phantom.NewScene(from.Seed, i)
 		q := phantom.LeastGiven(phantom.Faithful(s), types[0], asked, choose)
 		asked[q.Query.Type+"="+q.Answer]++
 		asked[q.Query.Type+":"+q.Finding]++

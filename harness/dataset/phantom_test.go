@@ -100,7 +100,7 @@ func TestPhantomItemsAreBalancedAndSound(t *testing.T) {
 				t.Errorf("%s: gold paths are %v", it.ID, it.GoldPaths)
 			}
 			q, ok := phantom.Understand(it.Question)
-			if want := q.Answer(q.Solve(phantom.New(seed, i).Truth())); !ok || it.Answer != want {
+			if want := q.Answer(q.Solve(phantom.NewScene(seed, i).Truth())); !ok || it.Answer != want {
 				t.Errorf("%s: the answer is %q, the scene says %q", it.ID, it.Answer, want)
 			}
 		}

@@ -29,7 +29,7 @@ func TestPhantomCotItemsAreAsBefore(t *testing.T) {
 	cot, _ := phantomCases(t, 7, 48, 256)
 	digest := newDigester()
 	for i, it := range cot {
-		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, 7, i, 256, phantom.New(7, i).Truth()))
+		sum := sha256.Sum256(fmt.Appendf(nil, "phantom %d: seed %d case %d size %d truth %v", phantom.Version, 7, i, 256, phantom.NewScene(7, i).Truth()))
 		digest.add(it, [][sha256.Size]byte{sum})
 	}
 	if want := "sha256:b2cd693f06e474fa432c4d4d9e7e5c34746b9aefaccebd7d9bd0cc0e240ea39a"; digest.String() != want {
@@ -62,7 +62,7 @@ func TestPhantomClosedItems(t *testing.T) {
 			if sides := len(it.Regions["right"]) > 0 && len(it.Regions["left"]) > 0; it.Type == TypeComparative && (!sides || it.Finding != strings.TrimSuffix(it.Finding, "_Right")) {
 				t.Errorf("%s: compares %s in %v", it.ID, it.Finding, it.Regions)
 			}
-			if q, ok := phantom.Understand(it.Question); !ok || q.Answer(q.Solve(phantom.New(seed, i).Truth())) != it.Answer {
+			if q, ok := phantom.Understand(it.Question); !ok || q.Answer(q.Solve(phantom.NewScene(seed, i).Truth())) != it.Answer {
 				t.Errorf("%s: %q is not %q", it.ID, it.Question, it.Answer)
 			}
 			for alias, of := range it.Aliases {

@@ -79,7 +79,7 @@ const questionReadable = "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image"
 // byIndex is the rows that have pictures of their own, by id: other rows may name them.
 func (r *questionReader) byIndex() map[string]questionRow {
 	out := map[string]questionRow{}
-	if r.of.Format != formatVLMEvalKit {
+	if r.of.Format != KindVLMEvalKit {
 		return nil
 	}
 	for _, x := range r.rows {
@@ -125,7 +125,7 @@ func (r *questionReader) shown(x questionRow, q *Question, others map[string]que
 			}
 		}
 		// Of VLMEvalKit's two columns the second names the files of the first.
-		if r.of.Format == formatVLMEvalKit && r.guessed[fieldImage] && (len(q.Pictures) > 0 || len(v.in) > 0) {
+		if r.of.Format == KindVLMEvalKit && r.guessed[fieldImage] && (len(q.Pictures) > 0 || len(v.in) > 0) {
 			return
 		}
 	}

@@ -29,16 +29,3 @@ const TypeDiagnosis = "diagnosis"
 func ClosedTypes() []string {
 	return []string{TypeBinary, TypeOrdinal, TypeComparative, TypeSpatial}
 }
-
-// ParseOptions finds the options inside a question: see answer.go.
-func ParseOptions(question string) ([]Option, error) {
-	found, err := questionParseOptions(question)
-	return optionsOf(found), err
-}
-
-func optionsOf(list []Option) (out []Option) {
-	for _, o := range list {
-		out = append(out, Option(o))
-	}
-	return out
-}

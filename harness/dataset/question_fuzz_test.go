@@ -43,7 +43,7 @@ func fuzzed(t *testing.T, format, s string) {
 	switch format {
 	case formatJSONL:
 		err = r.objects(strings.NewReader(s))
-	case formatCSV:
+	case KindCSV:
 		err = r.parse(&questionCells{path: "q", comma: comma([]byte(s))}, strings.NewReader(s))
 	default:
 		err = r.parse(&questionCells{path: "q", comma: '\t'}, strings.NewReader(s))
@@ -78,7 +78,7 @@ func FuzzCells(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, format := range []string{formatCSV, formatVLMEvalKit} {
+		for _, format := range []string{KindCSV, KindVLMEvalKit} {
 			fuzzed(t, format, s)
 		}
 		sniffTable([]byte(s))

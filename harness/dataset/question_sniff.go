@@ -26,17 +26,17 @@ func sniffTable(head []byte) string {
 	}
 	switch {
 	case strings.HasPrefix(line, "\xff\xfe"), strings.HasPrefix(line, "\xfe\xff"):
-		return formatCSV
+		return KindCSV
 	case len(names) < 2:
 		return ""
 	case at == '\t' && slices.Contains(names, "index") && slices.Contains(names, "question") && slices.Contains(names, "answer") && has(fieldImage):
-		return formatVLMEvalKit
+		return KindVLMEvalKit
 	case !has(fieldQuestion) && !has(fieldAnswer) && !has(fieldImage):
 		return ""
 	case at == '\t':
-		return formatTSV
+		return kindTSV
 	}
-	return formatCSV
+	return KindCSV
 }
 
 // Mapped says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain
@@ -47,7 +47,7 @@ func Mapped(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return mapped(table.First(f, maxText))
+	return mapped(table.FirstBytes(f, maxText))
 }
 
 func mapped(line []byte) bool {

@@ -1,5 +1,5 @@
-// Questions reads tables of questions as people have them: formatCSV, formatTSV, JSON
-// lines, formatParquet files with pictures inside, and formatVLMEvalKit's formatTSV.
+// Questions reads tables of questions as people have them: CSV, TSV, JSON lines,
+// Parquet files with pictures inside, and VLMEvalKit's TSV.
 //
 //  1. A file becomes rows of values by column (csv.go, lines.go, parquet.go).
 //  2. A Mapping says which column is what; what it does not say is guessed from the
@@ -25,14 +25,8 @@ import (
 	"assay/results/text"
 )
 
-// Formats of tables.
-const (
-	formatCSV        = "csv"
-	formatTSV        = "tsv"
-	formatJSONL      = "jsonl"
-	formatParquet    = "parquet"
-	formatVLMEvalKit = "vlmevalkit"
-)
+// formatJSONL is the one format of tables that is no kind of data set.
+const formatJSONL = "jsonl"
 
 // Binary is the type of a question that is answered by yes or no; the others are those of
 // package text.
@@ -136,7 +130,7 @@ func (r *questionReader) guess(format string, args ...any) {
 // tables with a column of that name all rows are.
 func readQuestions(s tableSource) (Table, error) {
 	r := &questionReader{of: s, types: map[string]int{}}
-	read := map[string]func() error{formatCSV: r.delimited, formatTSV: r.delimited, formatVLMEvalKit: r.delimited, formatJSONL: r.jsonLines, formatParquet: r.parquet}[s.Format]
+	read := map[string]func() error{KindCSV: r.delimited, kindTSV: r.delimited, KindVLMEvalKit: r.delimited, formatJSONL: r.jsonLines, kindParquet: r.parquet}[s.Format]
 	if read == nil {
 		return Table{}, fmt.Errorf("no table is of format %q", s.Format)
 	}
@@ -167,7 +161,7 @@ func sort(problems []table.Problem) {
 // choose leaves the rows of the split that was asked for.
 func (r *questionReader) choose() {
 	at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == "split" })
-	if at < 0 || r.of.Format == formatParquet && r.of.Split != "" {
+	if at < 0 || r.of.Format == kindParquet && r.of.Split != "" {
 		return
 	}
 	column, n := r.columns[at], map[string]int{}
@@ -274,7 +268,7 @@ func (r *questionReader) boxed(x questionRow, q *Question) {
 		return
 	case len(columns) == 4 && len(texts) == 4:
 		var b box
-		if b, ok = Named(columns, texts); ok {
+		if b, ok = NamedBox(columns, texts); ok {
 			q.Boxes = sides{"": {b}}
 		}
 	case len(columns) > 1:

@@ -146,7 +146,7 @@ func TestAnswersAndTypes(t *testing.T) {
 
 // TestAllBadRowsAtOnce: each with its line and column, what was expected and found.
 func TestAllBadRowsAtOnce(t *testing.T) {
-	got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", "\ufeffid,image,question,A,B,C,answer,type\n"+
+	got := read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", "\ufeffid,image,question,A,B,C,answer,type\n"+
 		"1,a.png,q,x,y,,A,\n"+
 		"1,a.png,q,x,y,,B,\n"+
 		"2,a.png,,x,y,,B,\n"+
@@ -203,7 +203,7 @@ func TestNumbersOfOptions(t *testing.T) {
 		for _, a := range strings.Fields(c.answers) {
 			fmt.Fprintf(&b, "a.png;q;x|y|z;%s\n", a)
 		}
-		got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", b.String())})
+		got := read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", b.String())})
 		var answers []string
 		for _, q := range got.Questions {
 			answers = append(answers, q.Answer)
@@ -231,7 +231,7 @@ func TestNumbersThatAreTextsToo(t *testing.T) {
 		for _, r := range strings.Split(strings.TrimSuffix(c.rows, "\n"), "\n") {
 			b.WriteString("a.png;q;" + r + "\n")
 		}
-		got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", b.String())})
+		got := read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", b.String())})
 		var answers []string
 		for _, q := range got.Questions {
 			answers = append(answers, q.Answer)
@@ -269,23 +269,23 @@ func TestLabelsThatAreDigits(t *testing.T) {
 // told at once.
 func TestMapping(t *testing.T) {
 	const rows = "scan\tfilename\tprompt\tright\twrong\tlabel\tanswer_type\nb.png\ta.png\tq\tx\ty\tx\tCLOSED\n"
-	got := read(t, tableSource{Format: formatTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldImage: {"scan"}, fieldOptions: {"right", "wrong"}}})
+	got := read(t, tableSource{Format: kindTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldImage: {"scan"}, fieldOptions: {"right", "wrong"}}})
 	same(t, "questions", shorts(got), []string{`row-1 single "q" [A=x; B=y] -> A () {b.png}`})
 	same(t, "guesses", got.Guesses, []string{"question: column prompt", "answer: column label", `column answer_type has other words than types of questions, such as "CLOSED": it is not used`,
 		"id: none; items are called row-1, row-2 and so on", "types of questions: single 1 (they have options)"})
-	got = read(t, tableSource{Format: formatTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldImage: {"scans"}, fieldType: {"answer_type"}}})
+	got = read(t, tableSource{Format: kindTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldImage: {"scans"}, fieldType: {"answer_type"}}})
 	same(t, "problems", problems(got), []string{"0 : want the column scans (columns: {image: ...}), found the columns scan, filename, prompt, right, wrong, label, answer_type; did you mean scan?"})
-	got = read(t, tableSource{Format: formatTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldType: {"answer_type"}}})
+	got = read(t, tableSource{Format: kindTSV, Path: questionFile(t, "q.tsv", rows), Columns: Mapping{fieldType: {"answer_type"}}})
 	same(t, "problems", problems(got), []string{`2 answer_type: want single, multiple, bool, binary or short, found "CLOSED"`})
-	got = read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", "a,b\n1,2\n")})
+	got = read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", "a,b\n1,2\n")})
 	same(t, "problems", problems(got), []string{
 		"0 : want a column with the image, such as image, images, image_path; columns: {image: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the question, such as question, prompt, query; columns: {question: NAME} says which it is, found the columns a, b",
 		"0 : want a column with the answer, such as answer, gold, label; columns: {answer: NAME} says which it is, found the columns a, b"})
-	got = read(t, tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", "image,question,answer,\"note; of; a; reader\"\na.png,q,x,y\n")}) // as many semicolons as commas
+	got = read(t, tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", "image,question,answer,\"note; of; a; reader\"\na.png,q,x,y\n")}) // as many semicolons as commas
 	same(t, "questions", shorts(got), []string{`row-1 short "q" [] -> x () {a.png}`})
 	for text, want := range map[string]string{"": "is empty", "a,a\n": "two columns", "\xff\xfeq": "UTF-16", "id,question\r1,q\r": "carriage returns alone"} {
-		if _, err := readQuestions(tableSource{Format: formatCSV, Path: questionFile(t, "q.csv", text)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readQuestions(tableSource{Format: KindCSV, Path: questionFile(t, "q.csv", text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -301,7 +301,7 @@ func TestVLMEvalKit(t *testing.T) {
 		"3\t\tx.jpg\tq\t\t\t\tsome words\tc\td\ttest\n"+
 		"4\t"+one[:80]+"\t\tq\t\tx\ty\tA\tc\td\tdev\n"+
 		"5\t7\t\tq\t\tx\ty\tA\tc\td\tdev\n")
-	got := read(t, tableSource{Format: formatVLMEvalKit, Path: path})
+	got := read(t, tableSource{Format: KindVLMEvalKit, Path: path})
 	sums := fmt.Sprintf("%x %x", got.Questions[2].Pictures[0].Sum[:2], got.Questions[2].Pictures[1].Sum[:2])
 	first, second, _ := strings.Cut(sums, " ")
 	same(t, "questions", shorts(got), []string{
@@ -319,10 +319,10 @@ func TestVLMEvalKit(t *testing.T) {
 			t.Errorf("picture %d: %v", i, err)
 		}
 	}
-	if got := read(t, tableSource{Format: formatVLMEvalKit, Path: path, Split: "test"}); len(got.Questions) != 2 || got.Questions[0].ID != "2" {
+	if got := read(t, tableSource{Format: KindVLMEvalKit, Path: path, Split: "test"}); len(got.Questions) != 2 || got.Questions[0].ID != "2" {
 		t.Errorf("split test: %q", shorts(got))
 	}
-	if got := read(t, tableSource{Format: formatVLMEvalKit, Path: path, Split: "val"}); len(got.Questions) != 0 || len(got.Problems) != 1 {
+	if got := read(t, tableSource{Format: KindVLMEvalKit, Path: path, Split: "val"}); len(got.Questions) != 0 || len(got.Problems) != 1 {
 		t.Errorf("split val: %q", problems(got))
 	}
 	text, err := os.ReadFile(path)
@@ -381,7 +381,7 @@ func TestParquet(t *testing.T) {
 		{[]stored{{Bytes: []byte("no picture")}}, "q4", []string{"x", "y", "z"}, 1},
 		{nil, "q5", []string{"x", "y", "z"}, 1},
 	})
-	got := read(t, tableSource{Format: formatParquet, Path: dir, Library: table.New()})
+	got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary()})
 	var want []string
 	for i, greys := range [][]uint8{{1, 2}, {3}, {4, 5, 6}} {
 		q := got.Questions[i]
@@ -405,13 +405,13 @@ func TestParquet(t *testing.T) {
 		t.Errorf("problems %q", p)
 	}
 	writeParquet(t, filepath.Join(dir, "data", "dev-00000-of-00001.parquet"), []parquetRow{{[]stored{{Bytes: dot(1)}}, "q", nil, 1}})
-	if got := read(t, tableSource{Format: formatParquet, Path: dir, Library: table.New()}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
+	if got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary()}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
 		t.Errorf("two splits: %q, %q", shorts(got), got.Guesses)
 	}
-	if got := read(t, tableSource{Format: formatParquet, Path: dir, Library: table.New(), Split: "dev"}); len(got.Questions) != 1 {
+	if got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary(), Split: "dev"}); len(got.Questions) != 1 {
 		t.Errorf("split dev: %q", shorts(got))
 	}
-	if _, err := readQuestions(tableSource{Format: formatParquet, Path: dir, Library: table.New(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
+	if _, err := readQuestions(tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
 		t.Errorf("split val: %v", err)
 	}
 }
@@ -419,7 +419,7 @@ func TestParquet(t *testing.T) {
 // A text without a blank that begins as a picture in base64 is said to; one that is too long, too.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("a", maxText)
-	got := read(t, tableSource{Format: formatCSV, Path: questionFile(t, "t.csv", "id,question,answer,image\n1,"+long+",yes,a.png\n2,a "+long+",yes,a.png\n3,a b,yes,a.png\n")})
+	got := read(t, tableSource{Format: KindCSV, Path: questionFile(t, "t.csv", "id,question,answer,image\n1,"+long+",yes,a.png\n2,a "+long+",yes,a.png\n3,a b,yes,a.png\n")})
 	var said []string
 	for _, p := range got.Problems {
 		said = append(said, fmt.Sprintf("%d %s: %s; %s", p.Row, p.Column, p.Want, p.Got))
@@ -433,9 +433,9 @@ func TestLongTexts(t *testing.T) {
 
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]string{
-		"id,image,question,answer\n": formatCSV, "image_path;prompt;label\n": formatCSV, "image\tquestion\tanswer\n": formatTSV,
-		"index\timage\tquestion\tanswer\n": formatVLMEvalKit, "index\timage_path\tquestion\tA\tanswer\r\n": formatVLMEvalKit,
-		"name,size\n": "", "question\n": "", "": "", "Some text, and more.": "", "\xff\xfei\x00d\x00": formatCSV,
+		"id,image,question,answer\n": KindCSV, "image_path;prompt;label\n": KindCSV, "image\tquestion\tanswer\n": kindTSV,
+		"index\timage\tquestion\tanswer\n": KindVLMEvalKit, "index\timage_path\tquestion\tA\tanswer\r\n": KindVLMEvalKit,
+		"name,size\n": "", "question\n": "", "": "", "Some text, and more.": "", "\xff\xfei\x00d\x00": KindCSV,
 	} {
 		if got := sniffTable([]byte(head)); got != want {
 			t.Errorf("%q is %q, want %q", head, got, want)

@@ -21,10 +21,10 @@ const (
 	KindMedThinkVQA = "medthinkvqa"
 
 	// Tables of questions that anybody made.
-	KindCSV        = formatCSV
-	kindTSV        = formatTSV
-	kindParquet    = formatParquet
-	KindVLMEvalKit = formatVLMEvalKit
+	KindCSV        = "csv"
+	kindTSV        = "tsv"
+	kindParquet    = "parquet"
+	KindVLMEvalKit = "vlmevalkit"
 )
 
 // Kinds are what is read from files.

@@ -18,7 +18,7 @@ func TestOf(t *testing.T) {
 	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindM3CoTBench, Name: "m3", Path: dir}, table.New())
+	d, err := Open(Source{Kind: KindM3CoTBench, Name: "m3", Path: dir}, table.NewLibrary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	if err := disk.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindTAIX, Name: "taix", Path: file, Split: "test"}, table.New())
+	d, err := Open(Source{Kind: KindTAIX, Name: "taix", Path: file, Split: "test"}, table.NewLibrary())
 	if err != nil || len(d.Problems) != 2 {
 		t.Fatalf("%v, %v", d, err)
 	}

@@ -24,7 +24,7 @@ import (
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *examination) devices(ctx context.Context) {
-	probes, bad := machine.Find(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
+	probes, bad := machine.FindProbes(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
 	for _, p := range bad {
 		l := note
 		if !d.Config.Telemetry.Auto {
@@ -65,7 +65,7 @@ func (d *examination) devices(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	d.gpus(ctx, machine.Look(probes))
+	d.gpus(ctx, machine.GPUsOf(probes))
 	gpu := false
 	for _, s := range states {
 		gpu = gpu || s.Kind == telemetry.GPU
@@ -102,7 +102,7 @@ func (d *examination) devices(ctx context.Context) {
 // gpus says which GPUs work for each server of this machine, as they are now.
 func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
 	for _, name := range d.Config.Telemetry.GPUs {
-		if g, err := machine.Pick(gpus, name); err != nil {
+		if g, err := machine.PickGPU(gpus, name); err != nil {
 			d.say(problem, "telemetry.gpus", err.Error(), "name one of these")
 		} else {
 			d.say(fine, "telemetry.gpus", fmt.Sprintf("%s is %s (%s)", name, g.Device.Name, g.Device.ID), "")

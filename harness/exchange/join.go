@@ -40,9 +40,9 @@ type joined struct {
 	Missing   int // planned trials of the arms, conditions and repeats of the rows that no row is of
 }
 
-// Join finds the planned trial of each row. A row of no item, a second row of a trial,
+// JoinAnswers finds the planned trial of each row. A row of no item, a second row of a trial,
 // and a gold answer that is not the item's, are problems.
-func Join(file string, rows []Row, t Target, p *plan.Plan, set *dataset.Dataset) (joined, []table.Problem) {
+func JoinAnswers(file string, rows []AnswerRow, t Target, p *plan.Plan, set *dataset.Dataset) (joined, []table.Problem) {
 	var out joined
 	var bad []table.Problem
 	say := func(line int, want, got string) {
@@ -211,9 +211,9 @@ func Elsewhere(model string) backends.Identity {
 	return backends.Identity{Server: "made elsewhere", Model: model}
 }
 
-// Note adds an import to those of a manifest; the same file for the same model and study
+// NoteImport adds an import to those of a manifest; the same file for the same model and study
 // is there once.
-func Note(list []results.Import, file, format string, content []byte, t Target, j joined) []results.Import {
+func NoteImport(list []results.Import, file, format string, content []byte, t Target, j joined) []results.Import {
 	i := results.Import{Model: t.Model, Study: t.Study, File: filepath.Base(file), Format: format, Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content))), Answers: j.Answers, Failures: j.Failures}
 	list = slices.DeleteFunc(slices.Clone(list), func(o results.Import) bool {
 		return o.Model == i.Model && o.Study == i.Study && o.Digest == i.Digest && o.File == i.File

@@ -22,9 +22,9 @@ type scoreRow struct {
 	Value *float64
 }
 
-// Parse reads two columns of CSV with a header, or two keys of JSON lines: an id and a
+// ParseScores reads two columns of CSV with a header, or two keys of JSON lines: an id and a
 // number. All that is wrong is a Problem.
-func Parse(file string, b []byte, id, value string) (rows []scoreRow, problems []table.Problem) {
+func ParseScores(file string, b []byte, id, value string) (rows []scoreRow, problems []table.Problem) {
 	bad := func(line int, column, want, got string) {
 		problems = append(problems, table.Problem{File: file, Row: line, Column: column, Want: want, Got: got})
 	}

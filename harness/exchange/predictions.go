@@ -22,8 +22,8 @@ const (
 // ImportFormats are those that Read knows.
 func ImportFormats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, formatCSV} }
 
-// Row is an answer, or a failure to get one.
-type Row struct {
+// AnswerRow is an answer, or a failure to get one.
+type AnswerRow struct {
 	Line int    // or row of a sheet, from 1
 	ID   string // of the item; of lmms-eval its place in the data set, from 0
 	// Of which trial of the item; "" and nil: the file does not say.
@@ -39,7 +39,7 @@ type Row struct {
 const failed = "Failed to obtain answer"
 
 // answered fills in what was said, or that nothing was.
-func (r *Row) answered(said string) {
+func (r *AnswerRow) answered(said string) {
 	switch {
 	case strings.Contains(said, failed):
 		r.Failure = said

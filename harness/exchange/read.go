@@ -20,9 +20,9 @@ import (
 // Columns of a CSV file of one's own.
 type Columns struct{ ID, Answer string }
 
-// Read reads a file of one of Formats, whose bytes are b; cols are for formatCSV alone.
+// ReadAnswers reads a file of one of Formats, whose bytes are b; cols are for formatCSV alone.
 // All that is wrong is a Problem.
-func Read(format, path string, b []byte, cols Columns) ([]Row, []table.Problem) {
+func ReadAnswers(format, path string, b []byte, cols Columns) ([]AnswerRow, []table.Problem) {
 	switch format {
 	case FormatVLMEvalKit:
 		return readVLMEvalKit(path, b)
@@ -133,7 +133,7 @@ func whole(id string) string {
 	return id
 }
 
-func readVLMEvalKit(path string, b []byte) ([]Row, []table.Problem) {
+func readVLMEvalKit(path string, b []byte) ([]AnswerRow, []table.Problem) {
 	var t sheet
 	var bad []table.Problem
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
@@ -147,9 +147,9 @@ func readVLMEvalKit(path string, b []byte) ([]Row, []table.Problem) {
 	if len(bad) > 0 {
 		return nil, bad
 	}
-	var rows []Row
+	var rows []AnswerRow
 	for i := range t.rows {
-		r := Row{Line: t.line[i], ID: whole(t.cell(i, "index")), Reasoning: t.cell(i, "thinking")}
+		r := AnswerRow{Line: t.line[i], ID: whole(t.cell(i, "index")), Reasoning: t.cell(i, "thinking")}
 		if r.ID == "" {
 			bad = append(bad, table.Problem{File: path, Row: r.Line, Column: "index", Want: "the index of a question", Got: "none"})
 			continue
@@ -193,9 +193,9 @@ func book(path string, needed ...string) (sheet, []table.Problem) {
 	return sheet{}, []table.Problem{{File: path, Want: "a sheet with the columns " + strings.Join(needed, ", "), Got: "none"}}
 }
 
-func ownRows(t sheet, cols Columns) (rows []Row, bad []table.Problem) {
+func ownRows(t sheet, cols Columns) (rows []AnswerRow, bad []table.Problem) {
 	for i := range t.rows {
-		r := Row{Line: t.line[i], ID: whole(t.cell(i, cols.ID)), Arm: t.cell(i, "arm"), Condition: t.cell(i, "condition"), Reasoning: t.cell(i, "reasoning")}
+		r := AnswerRow{Line: t.line[i], ID: whole(t.cell(i, cols.ID)), Arm: t.cell(i, "arm"), Condition: t.cell(i, "condition"), Reasoning: t.cell(i, "reasoning")}
 		if r.ID == "" {
 			bad = append(bad, table.Problem{File: t.file, Row: r.Line, Column: cols.ID, Want: "an item", Got: "none"})
 			continue
@@ -219,7 +219,7 @@ func ownRows(t sheet, cols Columns) (rows []Row, bad []table.Problem) {
 	return rows, bad
 }
 
-func readLMMSEval(path string, b []byte) (rows []Row, bad []table.Problem) {
+func readLMMSEval(path string, b []byte) (rows []AnswerRow, bad []table.Problem) {
 	line := 0
 	for text := range bytes.Lines(b) {
 		line++
@@ -249,7 +249,7 @@ func readLMMSEval(path string, b []byte) (rows []Row, bad []table.Problem) {
 			say("$.doc_id", "the place of a question in its data set, from 0", table.Kind(o["doc_id"]))
 			continue
 		}
-		r := Row{Line: line, ID: id.String()}
+		r := AnswerRow{Line: line, ID: id.String()}
 		if gold, ok := o["target"].(string); ok && gold != "" {
 			r.Gold = &gold
 		}

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		{"{\"study_id\"", "", "f:1"},
 		{"", "", "f:1: expected a header row"},
 	} {
-		rows, problems := Parse("f", []byte(c.file), "study_id", "x")
+		rows, problems := ParseScores("f", []byte(c.file), "study_id", "x")
 		var got []string
 		for _, r := range rows {
 			v := "none"
@@ -70,7 +70,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, _ := Parse("f", b, "study_id", "x")
+		rows, _ := ParseScores("f", b, "study_id", "x")
 		seen := map[string]bool{}
 		for _, r := range rows {
 			if r.ID == "" || seen[r.ID] || r.Line < 1 {
@@ -156,7 +156,7 @@ func TestReportsAreWrittenInPairs(t *testing.T) {
 // TestStoreAndSection: what is stored comes back, is replaced by the same tool and version
 // alone, and its means leave out and count what has no number.
 func TestStoreAndSection(t *testing.T) {
-	st, err := Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := OpenScores(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,24 +49,24 @@ func StoreOf(store string) string {
 	return strings.TrimSuffix(store, filepath.Ext(store)) + "-scores.sqlite"
 }
 
-// Store keeps them. One process at a time may have it open.
-type Store struct{ file *store.File }
+// ScoreStore keeps them. One process at a time may have it open.
+type ScoreStore struct{ file *store.File }
 
-// Open opens or makes the store at path.
-func Open(ctx context.Context, path string) (*Store, error) {
+// OpenScores opens or makes the store at path.
+func OpenScores(ctx context.Context, path string) (*ScoreStore, error) {
 	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err
 	}
-	return &Store{f}, nil
+	return &ScoreStore{f}, nil
 }
 
 // Close closes it.
-func (s *Store) Close() error { return s.file.Close() }
+func (s *ScoreStore) Close() error { return s.file.Close() }
 
 // Put stores numbers of a metric, all of them or none, in place of those that the same
 // tool and version gave before.
-func (s *Store) Put(ctx context.Context, m Metric, list []joinedScores) error {
+func (s *ScoreStore) Put(ctx context.Context, m Metric, list []joinedScores) error {
 	return s.file.Put(ctx, "storing scores", true, func(t *store.Tx) error {
 		var id int64
 		if err := t.Exec("DELETE FROM score WHERE metric IN (SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?)", m.Name, m.Tool, m.Version); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Put(ctx context.Context, m Metric, list []joinedScores) error {
 }
 
 // All are the numbers of every metric, by name, tool and version.
-func (s *Store) All(ctx context.Context) ([]scores, error) {
+func (s *ScoreStore) All(ctx context.Context) ([]scores, error) {
 	type row struct {
 		m      Metric
 		digest string

@@ -87,7 +87,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		side.more()
 	}
 	var done func()
-	job.Progress, done = run.Show(ctx, a.Notes, a.Width, a.Terminal)
+	job.Progress, done = run.ShowProgress(ctx, a.Notes, a.Width, a.Terminal)
 	sum, err := run.Run(ctx, job)
 	done()
 	side.wait()

@@ -68,7 +68,7 @@ type Assembler func(*config.Config) (*Bench, error)
 func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
 	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
 	for _, s := range cfg.Studies {
-		st, err := New(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
+		st, err := NewStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}
@@ -109,7 +109,7 @@ func (b *Bench) makeShots() error {
 			continue
 		}
 		from := cmp.Or(s.ShotsFrom, s.Dataset)
-		pool, err := study.New(study.Source{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
+		pool, err := study.NewPool(study.PoolSource{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
 			Name: from, Examples: b.Sets[from].Items, Frame: b.frame(from), Most: slices.Max(s.Shots)})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: studies.%s.shots: %w", b.Config.File, s.Name, err))

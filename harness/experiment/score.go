@@ -22,7 +22,7 @@ func Asked(ctx context.Context, st *store.Store) ([]score.Asked, error) {
 	}
 	var out []score.Asked
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := New(name, nil, study.Choice{})
+		proto, err := NewStudy(name, nil, study.Choice{})
 		if errors.Is(err, ErrUnknown) || err == nil && proto.Scores.Score == nil {
 			continue // of a study that is not known, the report says so
 		}

@@ -34,7 +34,7 @@ func TestScoresAreDocumented(t *testing.T) {
 	}
 	list("Every study", score.Common())
 	for _, d := range experiment.All() {
-		s, err := experiment.New(d.Name, nil, study.Choice{})
+		s, err := experiment.NewStudy(d.Name, nil, study.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}

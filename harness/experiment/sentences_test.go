@@ -56,7 +56,7 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 			t.Fatal(err)
 		}
 	}
-	s, err := experiment.New(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
+	s, err := experiment.NewStudy(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
 	must(err)
 	st, err := store.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
 	must(err)
@@ -160,8 +160,8 @@ func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
 			continue
 		}
 		model := row[0].Text
-		any, others := score.Find(which, "answer_changed", model, "one image less"), score.Find(which, "answer_changed", model, "any but the first less")
-		first := score.Find(which, "answer_changed", model, "LOO@1")
+		any, others := score.FindEstimate(which, "answer_changed", model, "one image less"), score.FindEstimate(which, "answer_changed", model, "any but the first less")
+		first := score.FindEstimate(which, "answer_changed", model, "LOO@1")
 		m := said[model]
 		want := []string(nil)
 		switch {
@@ -187,16 +187,16 @@ func TestSentencesFollowTheirCells(t *testing.T) {
 	cells := map[string]func(secs []results.Section, m []string) (e, p *results.Estimate){
 		"cot": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			impact := tableOf(secs, "cot-impact")
-			return score.Find(impact, "impact", m[1]), score.Find(impact, "p", m[1])
+			return score.FindEstimate(impact, "impact", m[1]), score.FindEstimate(impact, "p", m[1])
 		},
 		"qa": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			arms := tableOf(secs, "qa-arms")
-			return score.Find(arms, "gain", m[1], m[3]), score.Find(arms, "p", m[1], m[3])
+			return score.FindEstimate(arms, "gain", m[1], m[3]), score.FindEstimate(arms, "p", m[1], m[3])
 		},
 		"diagnosis": func(secs []results.Section, m []string) (e, p *results.Estimate) {
 			condition := map[string]string{"captions by experts": "expert-hint", "captions and findings of its own": "self-both"}[m[4]]
 			table := tableOf(secs, "diagnosis-accuracy")
-			return score.Find(table, "gain", m[1], condition), score.Find(table, "p_holm", m[1], condition)
+			return score.FindEstimate(table, "gain", m[1], condition), score.FindEstimate(table, "p_holm", m[1], condition)
 		},
 	}
 	checks := flag.Lookup("rapid.checks") // each writes a store

@@ -83,7 +83,7 @@ func TestRequestsWithAnExample(t *testing.T) {
 	picture := regexp.MustCompile(`(data:image/png;base64,|"images":\[")([A-Za-z0-9+/=]+)`)
 	for _, model := range b.Config.Models {
 		for _, shots := range []string{"baseline", "SHOTS@shots=1"} {
-			tr, err := Pick(p, results.Key{Study: "qa", Model: model.Name, Item: "tube", Arm: "answer", Condition: shots})
+			tr, err := PickTrial(p, results.Key{Study: "qa", Model: model.Name, Item: "tube", Arm: "answer", Condition: shots})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -324,9 +324,9 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Pick finds a planned trial. Where its study, model or arm is not given, it is the
+// PickTrial finds a planned trial. Where its study, model or arm is not given, it is the
 // plan's first study and model, and the study's last arm.
-func Pick(p *plan.Plan, want results.Key) (plan.Trial, error) {
+func PickTrial(p *plan.Plan, want results.Key) (plan.Trial, error) {
 	if len(p.Studies) == 0 || len(p.Blocks) == 0 {
 		return plan.Trial{}, errors.New("the plan has no trials")
 	}

@@ -28,9 +28,9 @@ func All() []study.Definition {
 // ErrUnknown is in the chain of the error for a study that this version lacks.
 var ErrUnknown = errors.New("no such study in this version")
 
-// New makes a study with the user's prompts in place of ours and the conditions
+// NewStudy makes a study with the user's prompts in place of ours and the conditions
 // chosen. To be summarized, nothing of it need be.
-func New(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
+func NewStudy(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
 	for _, d := range All() {
 		if d.Name == name {
 			return d.New(prompts, c)

@@ -65,14 +65,14 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s, err := experiment.New(of.study, nil, study.Choice{})
+			s, err := experiment.NewStudy(of.study, nil, study.Choice{})
 			must(err)
 			st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 			must(err)
 			defer st.Close()
-			asks := map[string][]string{study.Name: {"rules"}, study.Unread: {"reader"}}
-			if !slices.ContainsFunc(s.Rubrics, func(r judge.Rubric) bool { return r.Name == study.Name }) {
-				delete(asks, study.Name)
+			asks := map[string][]string{study.RubricAccuracy: {"rules"}, study.Unread: {"reader"}}
+			if !slices.ContainsFunc(s.Rubrics, func(r judge.Rubric) bool { return r.Name == study.RubricAccuracy }) {
+				delete(asks, study.RubricAccuracy)
 			}
 			must(st.PutManifest(ctx, results.Manifest{Name: "t", Seed: 7, Rubrics: map[string]map[string][]string{of.study: asks}, Conditions: map[string]map[string]json.RawMessage{of.study: s.Described}}))
 			var reader judge.Reader
@@ -101,7 +101,7 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 				}
 				for _, c := range s.Cases(it, k, out) {
 					at := slices.IndexFunc(s.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })
-					if c.Rubric != study.Name {
+					if c.Rubric != study.RubricAccuracy {
 						continue
 					}
 					verdict, why, ok := s.Rubrics[at].Rules(c)
@@ -127,7 +127,7 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 				for _, sec := range secs {
 					for _, table := range sec.Tables {
 						if table.Name == of.table && slices.ContainsFunc(table.Columns, func(c results.Column) bool { return c.Name == column }) {
-							return score.Find(table, column, of.row...), true
+							return score.FindEstimate(table, column, of.row...), true
 						}
 					}
 				}
@@ -140,10 +140,10 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 				}
 			}
 			for _, column := range []string{study.ScoreReadByJudge, study.ScoreJudgeRead} {
-				if e, _ := cell(map[string][]string{study.Name: asks[study.Name], study.Unread: {"another"}}, column); e == nil || e.Value == nil || *e.Value != map[string]float64{study.ScoreJudgeRead: 12.5}[column] || e.N != 8 {
+				if e, _ := cell(map[string][]string{study.RubricAccuracy: asks[study.RubricAccuracy], study.Unread: {"another"}}, column); e == nil || e.Value == nil || *e.Value != map[string]float64{study.ScoreJudgeRead: 12.5}[column] || e.N != 8 {
 					t.Errorf("%s is %+v by a judge who has read nothing", column, e)
 				}
-				if _, ok := cell(map[string][]string{study.Name: asks[study.Name]}, column); ok {
+				if _, ok := cell(map[string][]string{study.RubricAccuracy: asks[study.RubricAccuracy]}, column); ok {
 					t.Errorf("column %s where no judge is asked", column)
 				}
 			}
@@ -163,17 +163,17 @@ func TestAStoreWithoutKeysIsNotScoredByWhatAJudgeRead(t *testing.T) {
 	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "run.sqlite"))
 	must(err)
 	defer st.Close()
-	asks := map[string][]string{study.Name: {"rules"}, study.Unread: {"reader"}}
+	asks := map[string][]string{study.RubricAccuracy: {"rules"}, study.Unread: {"reader"}}
 	must(st.PutManifest(ctx, results.Manifest{Name: "t", Seed: 7, Rubrics: map[string]map[string][]string{"qa": asks}}))
 	must(st.PutItems(ctx, []results.Item{{Study: "qa", ID: "1", Type: "single", Facts: json.RawMessage("{}")}}))
 	must(st.PutTrial(ctx, results.Trial{Key: results.Key{Study: "qa", Model: "m", Item: "1", Arm: "answer", Condition: "baseline"}, Inputs: "sha256:0",
 		Attempts: []results.Attempt{{Started: time.Unix(1, 0), Output: &results.Output{Answer: "A", Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: "A", Finish: backends.FinishStop}}}}}))
-	s, err := experiment.New("qa", nil, study.Choice{})
+	s, err := experiment.NewStudy("qa", nil, study.Choice{})
 	must(err)
 	secs, err := s.Summarize(ctx, st, asks, kinds.NoDecode)
 	must(err)
 	for _, column := range []string{study.ScoreReadByJudge, study.ScoreJudgeRead} {
-		if e := score.Find(secs[0].Tables[0], column, "m", "answer"); e == nil || e.Value != nil || e.Invalid != 1 {
+		if e := score.FindEstimate(secs[0].Tables[0], column, "m", "answer"); e == nil || e.Value != nil || e.Invalid != 1 {
 			t.Errorf("%s is %+v, want none", column, e)
 		}
 	}

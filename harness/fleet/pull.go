@@ -35,10 +35,10 @@ const temporary = ".pulling-"
 // ahead is how many slices lie here that are not added yet.
 const ahead = 4
 
-// Into adds all stored slices of an experiment to the store at out, which is made where
+// PullInto adds all stored slices of an experiment to the store at out, which is made where
 // there is none. progress is told how many slices are in it, of how many; again of a
 // database that is away. Where ctx ends, those that were added stay, and p says how many.
-func Into(ctx context.Context, f *Fleet, e Experiment, out string, progress func(n, of int), again io.Writer) (Pulled, error) {
+func PullInto(ctx context.Context, f *Fleet, e Experiment, out string, progress func(n, of int), again io.Writer) (Pulled, error) {
 	p, want, err := into(ctx, f, e, out, progress, again)
 	if err == nil && p.Trials < want {
 		err = fmt.Errorf("expected at least the %d trials that the database has of %d slices, found %d in %s: some of what was downloaded is lost; please report this", want, p.Slices, p.Trials, out)

@@ -53,7 +53,7 @@ func cases() map[string]judge.Case {
 			Knowledge: dataset.Knowledge{MustAll: []dataset.Term{{Term: "opacity on the left"}}}}},
 		"CA":        {Rubric: "CA", Fields: open},
 		"CT":        {Rubric: "CT", Fields: open},
-		"accuracy":  {Rubric: "accuracy", Fields: study.Case{Question: "What is it?", Type: "single", Options: options, Gold: "B", Answer: answer}},
+		"accuracy":  {Rubric: "accuracy", Fields: study.AccuracyCase{Question: "What is it?", Type: "single", Options: options, Gold: "B", Answer: answer}},
 		"precision": {Rubric: "precision", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"recall":    {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: one, Answer: answer}},
 		"two paths": {Rubric: "recall", Fields: cot.Case{Question: "What is it?", Options: options, Paths: append(slices.Clone(one), one[0][:2]), Answer: answer}},

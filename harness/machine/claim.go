@@ -43,8 +43,8 @@ func usersOf(p telemetry.Probe) Users {
 	return c
 }
 
-// Look is the real GPUs among probes that nobody else reads.
-func Look(probes []telemetry.Probe) []GPU {
+// GPUsOf is the real GPUs among probes that nobody else reads.
+func GPUsOf(probes []telemetry.Probe) []GPU {
 	var out []GPU
 	for _, p := range probes {
 		d := p.Describe()
@@ -164,7 +164,7 @@ func (e evidence) named() (results.Hold, map[string][]int) {
 	h := results.Hold{Known: true, How: "telemetry.gpus"}
 	mine := map[string][]int{}
 	for _, name := range e.Named {
-		g, err := Pick(e.GPUs, name)
+		g, err := PickGPU(e.GPUs, name)
 		if err != nil {
 			return results.Hold{How: err.Error()}, nil
 		}
@@ -176,9 +176,9 @@ func (e evidence) named() (results.Hold, map[string][]int) {
 	return h, mine
 }
 
-// Pick is the GPU that a name of telemetry.gpus means: an index, a UUID or its
+// PickGPU is the GPU that a name of telemetry.gpus means: an index, a UUID or its
 // begin, or a PCI address. The error says what is there.
-func Pick(gpus []GPU, name string) (GPU, error) {
+func PickGPU(gpus []GPU, name string) (GPU, error) {
 	var found []GPU
 	there := names(gpus)
 	for _, g := range gpus {

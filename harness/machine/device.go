@@ -27,9 +27,9 @@ func phantomCard(cfg *config.Config) phantom.Card {
 	return c
 }
 
-// Find looks for what bench.yaml wants watched. Real devices are looked
+// FindProbes looks for what bench.yaml wants watched. Real devices are looked
 // for where a server on this machine may use them; places is by model.
-func Find(cfg *config.Config, places map[string]results.Place, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
+func FindProbes(cfg *config.Config, places map[string]results.Place, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
 	var probes []telemetry.Probe
 	var problems []telemetry.Problem
 	add := func(p []telemetry.Probe, bad []telemetry.Problem) {

@@ -29,15 +29,15 @@ func TestExportersOfABench(t *testing.T) {
 	}
 	places := map[string]results.Place{"m": results.PlaceRemote}
 	t.Setenv("EXPORTER_KEY", "s3cret")
-	probes, bad := machine.Find(remote("EXPORTER_KEY"), places, nil)
+	probes, bad := machine.FindProbes(remote("EXPORTER_KEY"), places, nil)
 	if len(probes) != 1 || len(bad) != 0 || !exporter.Serves(probes[0].Describe(), "box") || exporter.Serves(probes[0].Describe(), "m") {
 		t.Fatalf("%d probes, %v", len(probes), bad)
 	}
-	if own := machine.Look(probes); len(own) != 0 {
+	if own := machine.GPUsOf(probes); len(own) != 0 {
 		t.Errorf("taken for GPUs of this machine: %+v", own)
 	}
 	for env, want := range map[string]string{"": "401", "NO_SUCH_KEY_OF_AN_EXPORTER": "is not set or empty"} {
-		probes, bad := machine.Find(remote(env), places, nil)
+		probes, bad := machine.FindProbes(remote(env), places, nil)
 		if len(probes) != 0 || len(bad) != 1 || !strings.Contains(bad[0].String(), want) || strings.Contains(bad[0].String(), "s3cret") {
 			t.Errorf("%q: %d probes, %v; want %q", env, len(probes), bad, want)
 		}

@@ -62,7 +62,7 @@ type Run struct {
 func New(r Run) *Machine {
 	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}, site: ThisMachine()}
 	m.places = Places(context.Background(), r.Config, m.site)
-	m.probes, m.bad = Find(r.Config, m.places, r.Activity)
+	m.probes, m.bad = FindProbes(r.Config, m.places, r.Activity)
 	return m
 }
 

@@ -341,7 +341,7 @@ return new(*gpu + *cpu)`},
 			{"the first image is among the others", "imageRows", "leftOut(k[1]) > i", "leftOut(k[1]) >= i"},
 			{"the first image matters more, by no test", "looks", "*holm[i] <= results.Sure", "*holm[i] <= 1"},
 			{"the first image matters more, in other cases than both have", "looks", "test(m).More > 0", "true"},
-			{"texts are tested one by one", "findings", "P: score.Find(t, results.PairHolm, m.Name, c.Name)", `P: score.Find(t, "p", m.Name, c.Name)`},
+			{"texts are tested one by one", "findings", "P: score.FindEstimate(t, results.PairHolm, m.Name, c.Name)", `P: score.FindEstimate(t, "p", m.Name, c.Name)`},
 		}},
 		{dir: "harness/study/diagnosis", tests: "TestPairsOfLabels|TestGoldenStepErrors|TestGoldenDiscussion", mutants: []mutant{
 			{"judge and expert change places", "withExperts", "pairCell(v.Steps[said].Factual, *l.Factual)", "pairCell(*l.Factual, v.Steps[said].Factual)"},

@@ -87,10 +87,10 @@ func example(ctx context.Context, st *store.Store, rubrics []judge.Rubric, myStu
 				for _, s := range said {
 					v.Judgments = append(v.Judgments, report.Judged{Judgment: s.Judgment, Reading: Reading(rubrics, s.Judgment)})
 					// What the judges were shown names the question, in every study that has one.
-					var f study.Case
+					var f study.AccuracyCase
 					if json.Unmarshal(s.Fields, &f) == nil {
 						question, gold = cmp.Or(question, f.Question), cmp.Or(gold, f.Gold)
-						if s.Rubric == study.Name && v.Output != nil {
+						if s.Rubric == study.RubricAccuracy && v.Output != nil {
 							v.Right = f.Right()
 						}
 					}
@@ -148,7 +148,7 @@ func pairs(trials []results.Trial, nth int) [][2]results.Trial {
 
 // Rubrics are those of a study of this version.
 func Rubrics(name string) ([]judge.Rubric, error) {
-	st, err := experiment.New(name, nil, study.Choice{})
+	st, err := experiment.NewStudy(name, nil, study.Choice{})
 	return st.Rubrics, err
 }
 

@@ -33,7 +33,7 @@ func tellLevels(man results.Manifest, name string, secs []results.Section) error
 	for _, n := range load.Levels(man, name) {
 		arms[study.LevelName("", n)] = results.Level{Parameter: load.Param, At: fmt.Sprint(n)}
 	}
-	for _, l := range study.Levels(man, name) {
+	for _, l := range study.ShotLevels(man, name) {
 		arms[study.ShotsName("", l)] = results.Level{Parameter: study.Param, At: fmt.Sprint(l.Shots)}
 	}
 	arm := func(text string) (l results.Level, ok bool) {

@@ -96,9 +96,9 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 		return false, nil
 	}
 	sessions, unread := st.Sessions(ctx)
-	several := study.Several(sessions)
+	several := study.SeveralHosts(sessions)
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		proto, err := experiment.New(name, nil, study.Choice{})
+		proto, err := experiment.NewStudy(name, nil, study.Choice{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -175,7 +175,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, warnings, methods, apart := study.Machines(sessions)
+	hosts, warnings, methods, apart := study.MachineTable(sessions)
 	if sec, has := study.MachineSection(sessions, blocks, events); ok && (has || apart) {
 		for i, t := range sec.Tables {
 			sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !st.Shows(row[0].Text) })

@@ -43,8 +43,8 @@ type Meter struct {
 	judged  judge.Progress
 }
 
-// New is the meter of a run, which is told by name.
-func New(name, version string) *Meter {
+// NewMeter is the meter of a run, which is told by name.
+func NewMeter(name, version string) *Meter {
 	reg := prometheus.NewRegistry()
 	counter := func(name, help string, more ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"study", "model"}, more...))

@@ -129,7 +129,7 @@ func TestMetricsAreTheStores(t *testing.T) {
 	b, p, st, man := begun(t)
 	srv := servers.NewServers(b.Config)
 	defer srv.Close()
-	b.Meter = run.New(man.Name, "test")
+	b.Meter = run.NewMeter(man.Name, "test")
 	held, err := st.Extents(t.Context(), man)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestMetricsAreTheStores(t *testing.T) {
 func TestMetricsOfTrials(t *testing.T) {
 	t.Parallel()
 	_, p, db, _ := begun(t)
-	m := run.New("a \"b\"\\\n", "1")
+	m := run.NewMeter("a \"b\"\\\n", "1")
 	st := m.Store(db)
 	k := p.Blocks[0].Trials[0].Key
 	failed := results.Attempt{Failure: &results.Failure{Kind: "timeout", Message: "x"}}
@@ -251,7 +251,7 @@ func TestMetricsOfTrials(t *testing.T) {
 // TestMetricsOfDevices: in base units, and none where a device says nothing.
 func TestMetricsOfDevices(t *testing.T) {
 	t.Parallel()
-	m := run.New("r", "1")
+	m := run.NewMeter("r", "1")
 	var s telemetry.Sample
 	s.Set(telemetry.PowerAverage, 250_500)
 	s.Set(telemetry.Energy, 3_000_000)
@@ -275,7 +275,7 @@ func TestMetricsOfDevices(t *testing.T) {
 // another name.
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
-	h := viewer.Guard(viewer.Options{Listen: "127.0.0.1:9400"}, run.New("r", "1"))
+	h := viewer.Guard(viewer.Options{Listen: "127.0.0.1:9400"}, run.NewMeter("r", "1"))
 	for _, c := range []struct {
 		path, host string
 		code       int

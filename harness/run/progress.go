@@ -226,12 +226,12 @@ func newBars(w io.Writer, width int) *bars {
 	return &bars{p: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(250*time.Millisecond))}
 }
 
-// Show is the display that fits w: bars on a terminal of width columns, else
+// ShowProgress is the display that fits w: bars on a terminal of width columns, else
 // lines. stop ends it; nothing may be told after that.
 //
 // At the end of ctx on a terminal, the cursor goes back to the beginning of its line: the
 // terminal has written ^C there, and the next frame would begin behind it.
-func Show(ctx context.Context, w io.Writer, width int, terminal bool) (d display, stop func()) {
+func ShowProgress(ctx context.Context, w io.Writer, width int, terminal bool) (d display, stop func()) {
 	if terminal {
 		if s, ok := w.(interface{ Raw() io.Writer }); ok { // one that shows what steers a terminal
 			w = s.Raw()

@@ -91,7 +91,7 @@ func TestRoughDurations(t *testing.T) {
 
 func TestShowWritesLinesWhereThereIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	p, stop := Show(t.Context(), &out, 0, false)
+	p, stop := ShowProgress(t.Context(), &out, 0, false)
 	p.Event(event{Kind: runStarted, Trials: 3})
 	stop()
 	if out.String() != "3 trials to do, 0 stored before\n" {
@@ -169,7 +169,7 @@ func TestInterruptedBarsStayWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tty := &screen{width: 60}
 		ctx, cancel := context.WithCancel(t.Context())
-		p, stop := Show(ctx, tty, 60, true)
+		p, stop := ShowProgress(ctx, tty, 60, true)
 		p.Event(event{Kind: runStarted, Trials: 9})
 		p.Event(event{Kind: blockStarted, Model: "honest", Trials: 9})
 		for range 2 {

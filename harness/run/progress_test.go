@@ -14,7 +14,7 @@ import (
 func TestBarsDrawWhatARunDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		bars, stop := Show(t.Context(), &out, 60, true)
+		bars, stop := ShowProgress(t.Context(), &out, 60, true)
 		s, m := &server{takes: func(call) time.Duration { return time.Second }}, newMemory()
 		s.reply = func(c call) (*backends.Response, error) {
 			if c.n == 2 {

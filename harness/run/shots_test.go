@@ -25,7 +25,7 @@ func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *stud
 		}
 		return "gold " + it.Answer, nil
 	}
-	pool, err := study.New(study.Source{Seed: 7, Study: &study.Study{Name: "s", Arms: []study.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
+	pool, err := study.NewPool(study.PoolSource{Seed: 7, Study: &study.Study{Name: "s", Arms: []study.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
 	if err != nil {
 		t.Fatal(err)
 	}

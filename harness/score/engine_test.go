@@ -380,7 +380,7 @@ func TestMetricsAreThoseOfTheirTrials(t *testing.T) {
 		// it is where it is not.
 		check := func(table, column string, texts []string, f plain, c *counts, of func(trial) bool, ends func() (stats.Share, *stats.Share)) {
 			t.Helper()
-			e := score.Find(run.Table(table), column, append([]string{"m"}, texts...)...)
+			e := score.FindEstimate(run.Table(table), column, append([]string{"m"}, texts...)...)
 			if e == nil {
 				t.Fatalf("round %d: no %s %s %v", round, table, column, texts)
 			}
@@ -571,7 +571,7 @@ func checkDirect(t *testing.T, round int, run *score.Run, all []trial, c counts)
 	t.Helper()
 	is := func(table, column string, want float64, ok bool, n int) {
 		t.Helper()
-		e := score.Find(run.Table(table), column, "m")
+		e := score.FindEstimate(run.Table(table), column, "m")
 		if (e.Value != nil) != ok || ok && math.Abs(*e.Value-want) > 1e-9 || e.N != n {
 			t.Errorf("round %d: %s is %s of %d, want %v (%v) of %d", round, column, shown(e.Value), e.N, want, ok, n)
 		}
@@ -616,7 +616,7 @@ func checkDirect(t *testing.T, round int, run *score.Run, all []trial, c counts)
 	}
 	sd, ok = stats.SD(repeats)
 	is("votes", "repeats", sd, ok, len(repeats))
-	if e := score.Find(run.Table("votes"), "repeats", "m"); e.Undefined != without {
+	if e := score.FindEstimate(run.Table("votes"), "repeats", "m"); e.Undefined != without {
 		t.Errorf("round %d: %d repeats without a value, want %d", round, e.Undefined, without)
 	}
 	// p: flipped signs of images, of the items' own means in a less those in b.
@@ -654,7 +654,7 @@ func checkDirect(t *testing.T, round int, run *score.Run, all []trial, c counts)
 		d = append(d, less[image])
 	}
 	is("votes", "p", stats.SignFlips(d), scored > 0, scored)
-	if e := score.Find(run.Table("votes"), "p", "m"); e.Invalid != unscored || scored > 0 && e.Clusters != len(d) {
+	if e := score.FindEstimate(run.Table("votes"), "p", "m"); e.Invalid != unscored || scored > 0 && e.Clusters != len(d) {
 		t.Errorf("round %d: %d without a score and %d images, want %d and %d", round, e.Invalid, e.Clusters, unscored, len(d))
 	}
 }

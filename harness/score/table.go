@@ -95,9 +95,9 @@ func (r *Run) Table(name string) results.Table {
 	return out
 }
 
-// Find is the estimate of a column in the first row that begins with texts; nil:
+// FindEstimate is the estimate of a column in the first row that begins with texts; nil:
 // there is no such row.
-func Find(t results.Table, column string, texts ...string) *results.Estimate {
+func FindEstimate(t results.Table, column string, texts ...string) *results.Estimate {
 	at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == column })
 	for _, row := range t.Rows {
 		same := true

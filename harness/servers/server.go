@@ -85,8 +85,8 @@ type life struct {
 	told  bool          // its end was, or need not be
 }
 
-// New makes a server without starting it.
-func New(c Config) *server {
+// NewServer makes a server without starting it.
+func NewServer(c Config) *server {
 	if c.Tell == nil {
 		c.Tell = func(results.EventKind, string) {}
 	}

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		os.Exit(7)
 	}
 	if len(os.Args) > 3 && os.Args[3] == "manage" { // an assay to be killed: its server has a child that left the session
-		s := servers.New(servers.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], append(os.Args, "stray")[5]},
+		s := servers.NewServer(servers.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], append(os.Args, "stray")[5]},
 			Timeout: time.Minute, Log: os.Stdout, Record: os.Args[4], Store: strings.TrimSuffix(os.Args[4], "-mine.log.server") + ".sqlite"})
 		b, err := ollama.New(wire.Config{URL: "http://" + os.Args[2]})
 		if err != nil {
@@ -202,7 +202,7 @@ func serve(t *testing.T, restarts int, timeout time.Duration, how ...string) (*s
 		t.Fatal(err)
 	}
 	events, log := &told{}, &written{}
-	s := servers.New(servers.Config{Name: "mine", URL: "http://" + addr, Command: append([]string{os.Args[0], "serve", addr}, how...),
+	s := servers.NewServer(servers.Config{Name: "mine", URL: "http://" + addr, Command: append([]string{os.Args[0], "serve", addr}, how...),
 		Timeout: timeout, Restarts: restarts, Tell: events.tell, Log: log})
 	t.Cleanup(s.Down)
 	return &servers.Backend{Backend: inner, Server: s}, events, log
@@ -387,7 +387,7 @@ func TestAServerThatCannotBeStartedSaysWhy(t *testing.T) {
 	if events.count(results.EventStarted) != 1 {
 		t.Errorf("told %q", events.all)
 	}
-	none := servers.New(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"/no/such/program"}, Timeout: time.Second})
+	none := servers.NewServer(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"/no/such/program"}, Timeout: time.Second})
 	away := func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} }
 	if _, err := none.Up(t.Context(), away); !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no program: %v", err)
@@ -488,7 +488,7 @@ func urlOf(t *testing.T, b *servers.Backend) string {
 // A server's CUDA_VISIBLE_DEVICES means the numbers that NVML has.
 func TestAServerCountsGPUsAsTheDriverDoes(t *testing.T) {
 	t.Setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
-	s := servers.New(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"sh", "-c", "echo order=$CUDA_DEVICE_ORDER home=$HOME; exit 3"}, Timeout: time.Minute})
+	s := servers.NewServer(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"sh", "-c", "echo order=$CUDA_DEVICE_ORDER home=$HOME; exit 3"}, Timeout: time.Minute})
 	t.Cleanup(s.Down)
 	_, err := s.Up(t.Context(), func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} })
 	if err == nil || !strings.Contains(err.Error(), "order=PCI_BUS_ID home="+os.Getenv("HOME")) {
@@ -532,7 +532,7 @@ func TestWhatAKilledAssayLeftIsEnded(t *testing.T) {
 	}
 	events := &told{}
 	conf := servers.Config{Name: "mine", URL: "http://" + addr, Command: []string{os.Args[0], "serve", addr}, Timeout: time.Minute, Tell: events.tell, Record: record}
-	s := servers.New(conf)
+	s := servers.NewServer(conf)
 	t.Cleanup(s.Down)
 	b := &servers.Backend{Backend: inner, Server: s}
 

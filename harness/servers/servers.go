@@ -131,7 +131,7 @@ func (s *Servers) manage(c config.Backend, log string) *server {
 	if out != nil {
 		conf.Log = out
 	}
-	srv := New(conf)
+	srv := NewServer(conf)
 	s.managed[c.Name] = srv
 	return srv
 }

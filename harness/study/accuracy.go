@@ -16,8 +16,8 @@ import (
 	"assay/results/text"
 )
 
-// Name of the rubric.
-const Name = "accuracy"
+// RubricAccuracy of the rubric.
+const RubricAccuracy = "accuracy"
 
 // Verdicts. What a judge abstains from is none.
 const (
@@ -30,7 +30,7 @@ const (
 // Names of the scores that studies make of verdicts: accuracy and no_answer of each judge
 // and of all, and right, which is what most of them say.
 const (
-	ScoreAccuracy = Name
+	ScoreAccuracy = RubricAccuracy
 	ScoreNoAnswer = "no_answer"
 	ScoreRight    = "right"
 )
@@ -38,8 +38,8 @@ const (
 // Divided is why right is not known where as many judges say one thing as the other.
 const Divided = "judges of the answer are divided"
 
-// Case is what a judge sees. Answer is the output's text outside <think>.
-type Case struct {
+// AccuracyCase is what a judge sees. Answer is the output's text outside <think>.
+type AccuracyCase struct {
 	Question string           `json:"question"`
 	Type     string           `json:"type"`
 	Options  []dataset.Option `json:"options,omitempty"`
@@ -48,9 +48,9 @@ type Case struct {
 	Answer   string           `json:"answer"`
 }
 
-// Of is the case of an item and an answer.
-func Of(it dataset.Item, kind string, options []dataset.Option, answer string) Case {
-	f := Case{Question: it.Question, Type: kind, Options: options, Gold: strings.TrimSpace(it.Gold()), Answer: answer}
+// NewAccuracyCase is the case of an item and an answer.
+func NewAccuracyCase(it dataset.Item, kind string, options []dataset.Option, answer string) AccuracyCase {
+	f := AccuracyCase{Question: it.Question, Type: kind, Options: options, Gold: strings.TrimSpace(it.Gold()), Answer: answer}
 	if it.Also != nil {
 		f.Any = it.Golds()
 	}
@@ -58,7 +58,7 @@ func Of(it dataset.Item, kind string, options []dataset.Option, answer string) C
 }
 
 // golds are the gold answers, of which any is right.
-func (f Case) golds() []string {
+func (f AccuracyCase) golds() []string {
 	if f.Any == nil {
 		return []string{f.Gold}
 	}
@@ -91,7 +91,7 @@ func accept() judge.Accept {
 
 // Rubric is asked of a Case, with a study's own prompt.
 func Rubric(prompt *template.Template) judge.Rubric {
-	return judge.Rubric{Name: Name, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: judge.Read(read), Rules: judge.ByRule(rules),
+	return judge.Rubric{Name: RubricAccuracy, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: judge.Read(read), Rules: judge.ByRule(rules),
 		Number: rightOrWrong(), Texts: texts}
 }
 
@@ -116,7 +116,7 @@ func Unlisted(question string, options []dataset.Option) []dataset.Option {
 // texts are the answer that a text commits to, else all of it, and the gold answer with
 // its option's text.
 func texts(c judge.Case) (string, []string) {
-	f, err := judge.Fields[Case](c)
+	f, err := judge.Fields[AccuracyCase](c)
 	if err != nil {
 		return "", nil
 	}
@@ -139,7 +139,7 @@ func check(c judge.Case, said json.RawMessage) (results.Status, string) {
 	if err := json.Unmarshal(said, &v); err != nil {
 		return results.StatusSchema, err.Error()
 	}
-	f, err := judge.Fields[Case](c)
+	f, err := judge.Fields[AccuracyCase](c)
 	switch {
 	case err != nil:
 		return results.StatusEvidence, err.Error()
@@ -161,7 +161,7 @@ func read(v verdict) results.Reading {
 }
 
 // rules is the lexical judge.
-func rules(f Case) (any, string, bool) {
+func rules(f AccuracyCase) (any, string, bool) {
 	var v, quote string
 	var err error
 	for _, gold := range f.golds() {

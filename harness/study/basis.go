@@ -38,7 +38,7 @@ type Basis struct {
 	// Spread is, by model, over how many machines a load sweep went, in words; none: over one.
 	Spread map[string]string
 	// Shots are the examples before a question, by condition; none: no condition has any.
-	Shots map[string]Level
+	Shots map[string]ShotLevel
 }
 
 // Arm names the arm of a trial, and in a load sweep its level, and the examples before its
@@ -57,7 +57,7 @@ func (b *Basis) Arm(k results.Key) string {
 func LevelName(arm string, n int) string { return fmt.Sprintf("%s, %d in flight", arm, n) }
 
 // ShotsName is an arm with examples; without any it is the arm.
-func ShotsName(arm string, l Level) string {
+func ShotsName(arm string, l ShotLevel) string {
 	if l.Shots == 0 {
 		return arm
 	}
@@ -98,7 +98,7 @@ func BasisOf(ctx context.Context, st *store.Store, name string, why NoDecode) (B
 	}
 	how := man.Study(name)
 	b := Basis{Study: name, Manifest: man, NoDecode: why, Prices: Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
-	b.Levels, b.Shots = load.Levels(man, name), Levels(man, name)
+	b.Levels, b.Shots = load.Levels(man, name), ShotLevels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items

@@ -22,9 +22,9 @@ import (
 	"assay/results/store"
 )
 
-// Several says whether a model was timed on more than one machine, kind of GPU or driver, as
+// SeveralHosts says whether a model was timed on more than one machine, kind of GPU or driver, as
 // far as that is known.
-func Several(sessions []results.Session) bool {
+func SeveralHosts(sessions []results.Session) bool {
 	by := map[string]map[results.Hardware]bool{}
 	for _, s := range sessions {
 		for model := range s.Places {
@@ -355,9 +355,9 @@ func mixes(unit string, man results.Manifest) bool {
 	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/J") || man.Cost != nil && unit == man.Cost.Currency
 }
 
-// Machines is the table of a store's hosts, what to distrust for them, and a sentence for
+// MachineTable is the table of a store's hosts, what to distrust for them, and a sentence for
 // a methods section; false: it has one, or does not know them.
-func Machines(sessions []results.Session) (t results.Table, warnings, methods []string, several bool) {
+func MachineTable(sessions []results.Session) (t results.Table, warnings, methods []string, several bool) {
 	t = results.Table{Name: "machine-hosts", Title: "Hosts", Columns: []results.Column{
 		TextColumn("host", "Host"), CountColumn("sessions", "Sessions", "calls of run"), TextColumn("platform", "System"), TextColumn("cpu", "Processor"),
 		CountColumn("cores", "Cores", ""), SignificantColumn("memory", "Memory", "GiB", ""), TextColumn("gpus", "GPUs"), TextColumn("drivers", "Drivers"),

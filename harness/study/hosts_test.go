@@ -44,7 +44,7 @@ func TestSeveral(t *testing.T) {
 		{"another driver", session("a", "H100", "560"), true},
 		{"an older assay on another GPU", session("", "T4", "550"), true},
 	} {
-		if got := Several([]results.Session{one, c.also}); got != c.want {
+		if got := SeveralHosts([]results.Session{one, c.also}); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 	if w := secs[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "m was timed on different hardware (fast: H100, driver 550; slow: T4, driver 550)") {
 		t.Errorf("warnings %q", w)
 	}
-	table, _, methods, several := Machines(sessions)
+	table, _, methods, several := MachineTable(sessions)
 	if !several || len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || table.Rows[1][6].Text != "T4" || len(methods) != 1 {
 		t.Errorf("%+v, %q", table, methods)
 	}
@@ -215,7 +215,7 @@ func TestOneHostChangesNothing(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(secs, sections()) {
 		t.Errorf("%+v, %v", secs, err)
 	}
-	if table, warnings, _, several := Machines(sessions); several || len(table.Rows) != 0 || warnings != nil {
+	if table, warnings, _, several := MachineTable(sessions); several || len(table.Rows) != 0 || warnings != nil {
 		t.Errorf("one host: %+v, %q", table, warnings)
 	}
 }
@@ -230,7 +230,7 @@ func TestMachines(t *testing.T) {
 	b.Host.Clock = &results.ClockOffset{Offset: 7 * time.Millisecond, Bound: 2 * time.Millisecond}
 	last.Host.Clock = nil
 	a.Host.Memory = 96 << 30
-	table, warnings, _, _ := Machines([]results.Session{a, b, later, last, a})
+	table, warnings, _, _ := MachineTable([]results.Session{a, b, later, last, a})
 	if !slices.Equal(warnings, []string{"Hosts ran different versions of assay: v1 on a; v2 on b."}) {
 		t.Errorf("%q", warnings)
 	}

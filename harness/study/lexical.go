@@ -53,7 +53,7 @@ func Option(options []dataset.Option, given string) (string, bool) {
 }
 
 // Right says whether the answer of a case is the gold one; nil: the gold one cannot be read.
-func (c Case) Right() *bool {
+func (c AccuracyCase) Right() *bool {
 	v, _, err := Compare(c.Type, c.Options, c.Gold, c.Answer)
 	if err != nil {
 		return nil

@@ -139,12 +139,12 @@ func TestAnyOfSeveral(t *testing.T) {
 		if c.kind == text.Single {
 			options = sidesOfChest()
 		}
-		f := Of(c.it, c.kind, options, c.given)
+		f := NewAccuracyCase(c.it, c.kind, options, c.given)
 		v, why, ok := rules(f)
 		if said, _ := v.(verdict); !ok || said.Verdict != c.want {
 			t.Errorf("%q of %s: %+v, %s; want %s", c.given, f.Gold, v, why, c.want)
 		}
-		if answer, golds := texts(judge.Case{Rubric: Name, Fields: f}); c.given == "CT" && (answer != "CT" || len(golds) != 3) {
+		if answer, golds := texts(judge.Case{Rubric: RubricAccuracy, Fields: f}); c.given == "CT" && (answer != "CT" || len(golds) != 3) {
 			t.Errorf("a measure of texts compares %q with %q", answer, golds)
 		}
 	}

@@ -33,8 +33,8 @@ type candidate struct {
 	rank uint64
 }
 
-// Source is where a study's examples come from.
-type Source struct {
+// PoolSource is where a study's examples come from.
+type PoolSource struct {
 	Seed      uint64
 	Study     *Study
 	Arms      []string // selected; an example can be shown in all of them
@@ -45,8 +45,8 @@ type Source struct {
 	Most      int // examples of an item
 }
 
-// New is the pool of a study's examples. The error says why there are too few.
-func New(s Source) (*Pool, error) {
+// NewPool is the pool of a study's examples. The error says why there are too few.
+func NewPool(s PoolSource) (*Pool, error) {
 	p := &Pool{Frame: s.Frame, showing: map[string][]int{}, place: map[*dataset.Item]int{}, draw: hash(s.Seed, "draw", s.Study.Name)}
 	unfit := map[string]int{}
 	place := hash(s.Seed, "pool", s.Study.Name)
@@ -71,7 +71,7 @@ func New(s Source) (*Pool, error) {
 }
 
 // unfit says why an item is no example; "": it can be one.
-func (s Source) unfit(it dataset.Item) string {
+func (s PoolSource) unfit(it dataset.Item) string {
 	for _, a := range s.Study.Arms {
 		if !slices.Contains(s.Arms, a.Name) {
 			continue
@@ -87,7 +87,7 @@ func (s Source) unfit(it dataset.Item) string {
 }
 
 // check is the error of a pool in which an item does not find enough.
-func (p *Pool) check(s Source, unfit map[string]int) error {
+func (p *Pool) check(s PoolSource, unfit map[string]int) error {
 	few, least, first := 0, 0, ""
 	for i := range s.Questions {
 		if n := len(p.candidates) - len(p.kin(&s.Questions[i])); n < s.Most {

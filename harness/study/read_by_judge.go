@@ -110,7 +110,7 @@ func UnreadCase(question, kind string, options []dataset.Option, answer string) 
 }
 
 // Unread is the case of an answer that rules do not read; false: they read it, or it is empty.
-func (c Case) Unread() (judge.Case, bool) {
+func (c AccuracyCase) Unread() (judge.Case, bool) {
 	if strings.TrimSpace(c.Answer) == "" || text.Read(c.Type, choices(c.Options), c.Answer).IsRead() {
 		return judge.Case{}, false
 	}
@@ -125,7 +125,7 @@ type GoldKey struct {
 }
 
 // GoldKey is that of the item that a case is of.
-func (c Case) GoldKey() GoldKey { return GoldKey{c.Type, c.Options, c.golds()} }
+func (c AccuracyCase) GoldKey() GoldKey { return GoldKey{c.Type, c.Options, c.golds()} }
 
 // Reads says of a text whether rules read an answer in it, and whether that is right; nil: it is
 // not known what is right.

@@ -51,7 +51,7 @@ func TestTheKeyIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := Case{Question: "Where?", Type: text.Single, Options: sidesOfChest(), Gold: "secret", Any: []string{"secret"}, Answer: "left or right"}.Unread()
+	c, ok := AccuracyCase{Question: "Where?", Type: text.Single, Options: sidesOfChest(), Gold: "secret", Any: []string{"secret"}, Answer: "left or right"}.Unread()
 	if !ok {
 		t.Fatal("the rules read it")
 	}

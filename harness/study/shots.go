@@ -53,13 +53,13 @@ func ShotsOf(c *perturb.Condition) int {
 	return int(c.Level)
 }
 
-// Level is what a store keeps of a condition.
-type Level struct {
+// ShotLevel is what a store keeps of a condition.
+type ShotLevel struct {
 	Shots int    `json:"shots"`
 	From  string `json:"from,omitempty"` // data set; "": the questions' own
 }
 
-func (l Level) String() string {
+func (l ShotLevel) String() string {
 	s := fmt.Sprintf("%d shots", l.Shots)
 	if l.Shots == 1 {
 		s = "1 shot"
@@ -77,11 +77,11 @@ func ShotDescribed(levels []int, from string) map[string]json.RawMessage {
 	}
 	out := map[string]json.RawMessage{}
 	for i, c := range Conditions(levels, from) {
-		l := Level{Shots: levels[i]}
+		l := ShotLevel{Shots: levels[i]}
 		if l.Shots > 0 {
 			l.From = from
 		}
-		b, err := json.Marshal(map[string]Level{"few_shot": l})
+		b, err := json.Marshal(map[string]ShotLevel{"few_shot": l})
 		if err != nil {
 			panic("shots: internal error: " + err.Error())
 		}
@@ -90,22 +90,22 @@ func ShotDescribed(levels []int, from string) map[string]json.RawMessage {
 	return out
 }
 
-// Read is the level that a description of a condition says; false: it is none.
-func Read(raw json.RawMessage) (Level, bool) {
+// ReadShots is the level that a description of a condition says; false: it is none.
+func ReadShots(raw json.RawMessage) (ShotLevel, bool) {
 	var d struct {
-		Level *Level `json:"few_shot"`
+		Level *ShotLevel `json:"few_shot"`
 	}
 	if json.Unmarshal(raw, &d) != nil || d.Level == nil {
-		return Level{}, false
+		return ShotLevel{}, false
 	}
 	return *d.Level, true
 }
 
-// Levels are those of a study of a run, by condition.
-func Levels(m results.Manifest, study string) map[string]Level {
-	out := map[string]Level{}
+// ShotLevels are those of a study of a run, by condition.
+func ShotLevels(m results.Manifest, study string) map[string]ShotLevel {
+	out := map[string]ShotLevel{}
 	for name, raw := range m.Conditions[study] {
-		if l, ok := Read(raw); ok {
+		if l, ok := ReadShots(raw); ok {
 			out[name] = l
 		}
 	}
@@ -113,7 +113,7 @@ func Levels(m results.Manifest, study string) map[string]Level {
 }
 
 // sorted are the conditions of levels, from fewest examples to most.
-func sorted(levels map[string]Level) []string {
+func sorted(levels map[string]ShotLevel) []string {
 	return slices.SortedFunc(maps.Keys(levels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(levels[a].Shots, levels[b].Shots), strings.Compare(levels[a].From, levels[b].From))
 	})

@@ -55,7 +55,7 @@ func TestNothingOfAQuestionIsAmongItsExamples(t *testing.T) {
 			examples = draw("examples", 0)
 		}
 		k := rapid.IntRange(1, 4).Draw(t, "shots")
-		p, err := New(Source{Seed: rapid.Uint64().Draw(t, "seed"), Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: k})
+		p, err := NewPool(PoolSource{Seed: rapid.Uint64().Draw(t, "seed"), Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: k})
 		for i := range questions {
 			it := &questions[i]
 			got := p.For(it, k)
@@ -87,7 +87,7 @@ func TestDrawsAreEven(t *testing.T) {
 	for i := range 12 {
 		examples = append(examples, dataset.Item{ID: fmt.Sprint("e", i)})
 	}
-	p, err := New(Source{Seed: 5, Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: 3})
+	p, err := NewPool(PoolSource{Seed: 5, Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDrawsAreEven(t *testing.T) {
 			t.Errorf("%s is drawn %d times, first %d times", e.ID, times[e.ID], first[e.ID])
 		}
 	}
-	other, err := New(Source{Seed: 6, Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: 3})
+	other, err := NewPool(PoolSource{Seed: 6, Study: showing(all), Arms: []string{"a"}, Questions: questions, Examples: examples, Most: 3})
 	same := 0
 	for i := range questions {
 		if slices.Equal(p.For(&questions[i], 3), other.For(&questions[i], 3)) {
@@ -126,17 +126,17 @@ func TestTooFewExamples(t *testing.T) {
 		}
 		return "x", nil
 	}
-	s := Source{Study: showing(can), Arms: []string{"a"}, Questions: questions, Name: "mine", Examples: questions, Most: 2}
-	_, err := New(s)
+	s := PoolSource{Study: showing(can), Arms: []string{"a"}, Questions: questions, Name: "mine", Examples: questions, Most: 2}
+	_, err := NewPool(s)
 	if err == nil || !strings.HasPrefix(err.Error(), "expected 2 examples that show nothing of the question, found 1 for item i0, and too few for 2 of 4 items, in data set mine, where 3 of 4 items can be examples; 1 have no gold answer; ") {
 		t.Errorf("%v", err)
 	}
 	s.Most = 1
-	if _, err := New(s); err != nil {
+	if _, err := NewPool(s); err != nil {
 		t.Error(err)
 	}
 	s.Arms = []string{"a", "b"}
-	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "4 have no form in arm b") && !strings.Contains(err.Error(), "no form in arm b") {
+	if _, err := NewPool(s); err == nil || !strings.Contains(err.Error(), "4 have no form in arm b") && !strings.Contains(err.Error(), "no form in arm b") {
 		t.Errorf("%v", err)
 	}
 	var none *Pool
@@ -155,11 +155,11 @@ func TestLevels(t *testing.T) {
 	}
 	var m results.Manifest
 	m.Conditions = map[string]map[string]json.RawMessage{"qa": ShotDescribed([]int{0, 1, 4}, "train"), "load": {"baseline": json.RawMessage(`{"in_flight":1}`)}}
-	levels := Levels(m, "qa")
+	levels := ShotLevels(m, "qa")
 	if got := fmt.Sprint(sorted(levels), levels["baseline"], levels["SHOTS@shots=1,from=train"]); got != "[baseline SHOTS@shots=1,from=train SHOTS@shots=4,from=train] 0 shots 1 shot of train" {
 		t.Error(got)
 	}
-	if len(Levels(m, "load")) != 0 || ShotDescribed(nil, "") != nil {
+	if len(ShotLevels(m, "load")) != 0 || ShotDescribed(nil, "") != nil {
 		t.Error("levels that are none")
 	}
 }

@@ -106,7 +106,7 @@ func TestRoundingRanksNobody(t *testing.T) {
 			Rows: [][]results.Cell{{word("b"), bare(max(a, b), n)}, {word("a"), bare(min(a, b), n)}}}},
 			Headline: []results.Headline{{Table: "x-main", Column: "accuracy", Title: "Accuracy", Main: true}}},
 			{Study: "x", Name: "x-pairs", Tables: []results.Table{pairs("x", "accuracy", []results.Cell{word("b"), word("a"), word(""), bare(max(a, b)-min(a, b), n), chance(.001)})}}}
-		found := Main(s)
+		found := MainResults(s)
 		if first := found.Table.Rows[0][0].Text; first != "a" || !strings.Contains(found.Says[0], "the highest together with") {
 			t.Errorf("%d times 63.6: %s first; %s", n, first, found.Says[0])
 		}

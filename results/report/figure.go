@@ -89,8 +89,8 @@ func missing(f results.Figure) (missing, all int) {
 	return missing, all
 }
 
-// Reading says how to read a kind of figure.
-func Reading(f results.Figure) string {
+// DescribeFigure says how to read a kind of figure.
+func DescribeFigure(f results.Figure) string {
 	intervals := slices.ContainsFunc(f.Series, func(s results.Series) bool {
 		return slices.ContainsFunc(s.Points, func(p results.Point) bool {
 			return p.X != nil && p.X.Low != nil || p.Y != nil && p.Y.Low != nil

@@ -45,8 +45,8 @@ type column struct {
 	over  map[string]string  // machines that a model's times, energies or prices are pooled over
 }
 
-// Main is the answer of sections; nil: no study declares any, or has any of them.
-func Main(sections []results.Section) *answer {
+// MainResults is the answer of sections; nil: no study declares any, or has any of them.
+func MainResults(sections []results.Section) *answer {
 	var models []string
 	var columns []column
 	a := &answer{Table: results.Table{Name: headline, Title: "Which model, how sure, at what cost"}, Says: []string{}}

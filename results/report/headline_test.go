@@ -47,7 +47,7 @@ func findingsFixture() []results.Section {
 }
 
 func TestOf(t *testing.T) {
-	a := Main(findingsFixture())
+	a := MainResults(findingsFixture())
 	var names, rows []string
 	for _, c := range a.Table.Columns {
 		names = append(names, c.Name+"="+c.Title)
@@ -87,7 +87,7 @@ func TestOf(t *testing.T) {
 	if a.Figure == nil || len(a.Figure.Series) != 1 || len(a.Figure.Series[0].Points) != 3 || a.Figure.Series[0].Points[0].Label != "a" || !strings.Contains(a.Figure.Alt, "a 90 (80 to 97), c 85") {
 		t.Errorf("figure %+v", a.Figure)
 	}
-	if Main([]results.Section{{Name: "machine"}}) != nil {
+	if MainResults([]results.Section{{Name: "machine"}}) != nil {
 		t.Error("an answer of nothing")
 	}
 }
@@ -108,7 +108,7 @@ func TestHeadlineFollowsItsCells(t *testing.T) {
 			}
 			table.Rows = append(table.Rows, []results.Cell{word(string(rune('a' + i))), {Estimate: e}})
 		}
-		a := Main([]results.Section{{Study: "x", Name: "x", Title: "X", Tables: []results.Table{table}, Headline: []results.Headline{{Table: "x-main", Column: "accuracy", Main: true}}}})
+		a := MainResults([]results.Section{{Study: "x", Name: "x", Title: "X", Tables: []results.Table{table}, Headline: []results.Headline{{Table: "x-main", Column: "accuracy", Main: true}}}})
 		if len(a.Says) != 1 {
 			t.Fatalf("%q", a.Says)
 		}
@@ -154,10 +154,10 @@ func TestPooledMachinesAreSaid(t *testing.T) {
 			table.Rows[i] = append(slices.Clone(row), word(over))
 		}
 	}
-	if n := Main(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
+	if n := MainResults(secs).Table.Notes; !slices.Equal(n, []string{"a, of 2 hosts together: Energy. The tables of hosts have each apart."}) {
 		t.Errorf("%q", n)
 	}
-	if n := Main(findingsFixture()).Table.Notes; n != nil {
+	if n := MainResults(findingsFixture()).Table.Notes; n != nil {
 		t.Errorf("nothing is pooled: %q", n)
 	}
 }

@@ -85,7 +85,7 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.Unfinished(); s != "" {
 		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
 	}
-	answer := Main(sections)
+	answer := MainResults(sections)
 	if answer != nil {
 		sections = below(sections)
 	}
@@ -287,7 +287,7 @@ func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 // figureWords is what is said below a figure.
 func figureWords(f results.Figure) []string {
 	var out []string
-	for _, s := range append([]string{f.Caption, Reading(f)}, f.Notes...) {
+	for _, s := range append([]string{f.Caption, DescribeFigure(f)}, f.Notes...) {
 		if s != "" {
 			out = append(out, s)
 		}

@@ -70,7 +70,7 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 // Tables are those of sections, behind what the report begins with.
 func Tables(sections []results.Section) []results.Table {
 	var out []results.Table
-	if a := Main(sections); a != nil {
+	if a := MainResults(sections); a != nil {
 		out = append(out, a.Table)
 	}
 	for _, s := range sections {

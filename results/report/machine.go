@@ -163,7 +163,7 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), Main(sections), []section{}, m.Examples, paragraphs(m.Run, sections...)}
+	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), MainResults(sections), []section{}, m.Examples, paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

@@ -27,7 +27,7 @@ func markdown(w io.Writer, sections []results.Section, m Meta) error {
 		}
 		b.WriteString("\n")
 	}
-	if a := Main(sections); a != nil {
+	if a := MainResults(sections); a != nil {
 		fmt.Fprintf(&b, "## %s\n\n", escape(visible(a.Table.Title)))
 		for _, s := range a.Says {
 			fmt.Fprintf(&b, "- %s\n", begin(escape(s)))

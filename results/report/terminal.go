@@ -23,7 +23,7 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
-	if a := Main(all); a != nil {
+	if a := MainResults(all); a != nil {
 		p.list("> ", a.Says)
 		p.line("")
 		p.grid(newGrid(a.Table, m))

@@ -86,7 +86,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 		return []file{{f.name, func(w io.Writer) error { return f.whole(w, sections, m) }}}
 	}
 	all := append(sections[:len(sections):len(sections)], section(m.Run, true, sections...))
-	if a := Main(sections); a != nil {
+	if a := MainResults(sections); a != nil {
 		first := results.Section{Tables: []results.Table{a.Table}}
 		if f.name == ".csv" {
 			first.Tables[0] = a.Tall

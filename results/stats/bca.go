@@ -8,11 +8,11 @@ import (
 // oneSided says that replicates do not lie on both sides of an estimate.
 const oneSided Undefined = "all replicates lie on one side of the estimate"
 
-// bCa is the bias-corrected and accelerated interval (Efron 1987) of an estimate,
+// bca is the bias-corrected and accelerated interval (Efron 1987) of an estimate,
 // from its replicates and its values with each case left out in turn: of 1 - alpha.
 // Replicates equal to the estimate count half. Its ends are type 7 quantiles.
 // "": it exists.
-func bCa(value float64, replicates, leftOut []float64, alpha float64) (low, high float64, why Undefined) {
+func bca(value float64, replicates, leftOut []float64, alpha float64) (low, high float64, why Undefined) {
 	switch {
 	case len(leftOut) < 2:
 		return 0, 0, OneCase
@@ -54,7 +54,7 @@ func bCa(value float64, replicates, leftOut []float64, alpha float64) (low, high
 	return at(alpha / 2), at(1 - alpha/2), ""
 }
 
-// Accelerated is Stat with a bCa interval in place of the percentiles.
+// Accelerated is Stat with a BCa interval in place of the percentiles.
 func (b Bootstrap) Accelerated(n int, f func(idx []int) (float64, bool)) Estimate {
 	var reps []float64
 	first := true
@@ -77,7 +77,7 @@ func (b Bootstrap) Accelerated(n int, f func(idx []int) (float64, bool)) Estimat
 			out = append(out, v)
 		}
 	}
-	low, high, why := bCa(*e.Value, reps, out, b.Alpha)
+	low, high, why := bca(*e.Value, reps, out, b.Alpha)
 	if why != "" {
 		e.Why = why
 		return e

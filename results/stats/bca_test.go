@@ -37,13 +37,13 @@ func TestGoldenBCa(t *testing.T) {
 				out = append(out, stat(append(idx[:i], idx[i+1:]...)))
 			}
 		}
-		low, high, why := bCa(c.Out.Estimate, reps, out, 0.05)
+		low, high, why := bca(c.Out.Estimate, reps, out, 0.05)
 		same(t, c.ID+": low", low, why, c.Out.Low)
 		same(t, c.ID+": high", high, why, c.Out.High)
 	}
 }
 
-// TestAccelerated: the bootstrap with a bCa interval is bCa of the bootstrap's own
+// TestAccelerated: the bootstrap with a BCa interval is BCa of the bootstrap's own
 // replicates.
 func TestAccelerated(t *testing.T) {
 	x := []float64{1, 2, 4, 8, 16, 32, 64}
@@ -68,7 +68,7 @@ func TestAccelerated(t *testing.T) {
 	for i := range x {
 		out = append(out, (127-x[i])/6)
 	}
-	low, high, why := bCa(127./7, reps, out, 0.05)
+	low, high, why := bca(127./7, reps, out, 0.05)
 	if why != "" || !near(*e.Low, low, 1e-12) || !near(*e.High, high, 1e-12) {
 		t.Errorf("%v to %v, want %v to %v %q", *e.Low, *e.High, low, high, why)
 	}

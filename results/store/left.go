@@ -25,10 +25,10 @@ type LeftBlock struct {
 	Broken            bool // there are more, which cannot be read
 }
 
-// Look reads what can be read of the file at path, whatever state it is in, and
+// LookForLeft reads what can be read of the file at path, whatever state it is in, and
 // changes nothing. The error says that there is no such file; everything else is
 // a gap in what is returned.
-func Look(ctx context.Context, path string) (Left, error) {
+func LookForLeft(ctx context.Context, path string) (Left, error) {
 	var out Left
 	f, err := openDamaged(path)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestLook(t *testing.T) {
 	schema := len(steps)
 	want := store.Left{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
 		Blocks: []store.LeftBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
-	got, err := store.Look(ctx, path)
+	got, err := store.LookForLeft(ctx, path)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("of a whole store: %+v, %v; want %+v", got, err, want)
 	}
@@ -77,7 +77,7 @@ func TestLook(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := store.Look(ctx, cut)
+		got, err := store.LookForLeft(ctx, cut)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestLook(t *testing.T) {
 	if named == 0 {
 		t.Error("nothing was ever told of a cut store")
 	}
-	if _, err := store.Look(ctx, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
+	if _, err := store.LookForLeft(ctx, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
 		t.Errorf("of no file: %v", err)
 	}
 }

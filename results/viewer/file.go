@@ -59,8 +59,8 @@ var errOther = errors.New("the index is of another state of the store")
 
 var errDamaged = errors.New("the index is damaged")
 
-// Open reads the index at path. One that is not of `of` is errOther.
-func Open(path, of string) (*Table, error) {
+// OpenIndex reads the index at path. One that is not of `of` is errOther.
+func OpenIndex(path, of string) (*Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

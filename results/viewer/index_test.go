@@ -51,7 +51,7 @@ func built(t interface {
 	if err := b.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	table, err := Open(path, "of")
+	table, err := OpenIndex(path, "of")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestWordsInParts(t *testing.T) {
 	if err := b.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	table, err := Open(path, "of")
+	table, err := OpenIndex(path, "of")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestWordsInParts(t *testing.T) {
 func TestADamagedIndexIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index")
 	built(t, path, []trial{{results.Key{Study: "s", Model: "m", Item: "i", Arm: "a", Condition: "c"}, []Cell{{Kind: Number, Number: 0.25}, {Kind: Text, Text: "x"}}, "some words"}}).Close()
-	if _, err := Open(path, "other"); !errors.Is(err, errOther) {
+	if _, err := OpenIndex(path, "other"); !errors.Is(err, errOther) {
 		t.Errorf("of another store: %v", err)
 	}
 	good, err := os.ReadFile(path)
@@ -293,7 +293,7 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if table, err := Open(path, "of"); err == nil {
+		if table, err := OpenIndex(path, "of"); err == nil {
 			table.Close()
 			t.Fatalf("byte %d of %d is wrong, and the index was read", i, len(good))
 		}
@@ -302,7 +302,7 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, good[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(path, "of"); err == nil {
+		if _, err := OpenIndex(path, "of"); err == nil {
 			t.Errorf("an index cut to %d bytes was read", n)
 		}
 	}
@@ -386,7 +386,7 @@ func TestTwoMakeTheSameFile(t *testing.T) {
 		if err := b.Finish(); err != nil {
 			t.Fatal(err)
 		}
-		table, err := Open(path, "of")
+		table, err := OpenIndex(path, "of")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func BenchmarkMillionRows(b *testing.B) {
 		made := time.Since(begin)
 		runtime.GC()
 		begin = time.Now()
-		t, err := Open(path, "of")
+		t, err := OpenIndex(path, "of")
 		if err != nil {
 			b.Fatal(err)
 		}

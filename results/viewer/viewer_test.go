@@ -96,7 +96,7 @@ func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*Table, e
 	if err := b.Finish(); err != nil {
 		return nil, err
 	}
-	t, err := Open(path, "x")
+	t, err := OpenIndex(path, "x")
 	return []*Table{t}, err
 }
 

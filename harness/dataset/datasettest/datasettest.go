@@ -151,12 +151,12 @@ func Picture(i int) (ext string, b []byte, err error) {
 	}
 }
 
-// webP writes a lossless webP file of two grey levels: high where set says so,
+// webP writes a lossless WebP file of two grey levels: high where set says so,
 // low elsewhere. w and h are 1 to 16384.
 //
 // It is the smallest stream the format allows: no transform, no colour cache,
 // one group of prefix codes, each with one or two symbols, so a pixel costs
-// three bits (webP Lossless Bitstream Specification, sections 3 to 5).
+// three bits (WebP Lossless Bitstream Specification, sections 3 to 5).
 func webP(w, h int, low, high uint8, set func(x, y int) bool) []byte {
 	var out []byte
 	var acc uint64

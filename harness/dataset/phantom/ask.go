@@ -71,7 +71,7 @@ func Questions(s Scene) []Question {
 
 // drafts are those questions, not worded.
 func drafts(s Scene) []draft {
-	r := phantom.New(phantom.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
+	r := phantom.NewSource(phantom.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
 	ways := forms()
 	var out []draft

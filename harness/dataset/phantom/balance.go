@@ -19,7 +19,7 @@ func EachDrafts(seed uint64, cases int) iter.Seq2[int, []draft] {
 			for w := range workers {
 				wg.Go(func() {
 					for i := w; i < len(all); i += workers {
-						all[i] = drafts(New(seed, first+i))
+						all[i] = drafts(NewScene(seed, first+i))
 					}
 				})
 			}

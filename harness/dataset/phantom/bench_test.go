@@ -8,6 +8,6 @@ import (
 
 func BenchmarkRender512(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
-		phantom.New(3, i%20).Render(512)
+		phantom.NewScene(3, i%20).Render(512)
 	}
 }

@@ -40,7 +40,7 @@ func diagnoses() []Site {
 // NewCase draws a case of so many films, whose key film is the keyth, from 1, and
 // whose right option the goldth, from 0, of five.
 func NewCase(seed uint64, index, films, key, gold int) Case {
-	r := phantom.New(phantom.Mix(seed^0x63617365) + uint64(index))
+	r := phantom.NewSource(phantom.Mix(seed^0x63617365) + uint64(index))
 	sites := diagnoses()
 	shuffle(r, sites)
 	sites = sites[:5]

@@ -32,7 +32,7 @@ func faithful(s films.Scene, typ string) films.Question {
 }
 
 func TestQuotedAnswersAreHeard(t *testing.T) {
-	s := films.New(9, 1)
+	s := films.NewScene(9, 1)
 	film := open(s.Render(256))
 	p := profile(t, "honest")
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func changed(t *testing.T, img image.Image, op perturb.Op) image.Image {
 func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 	p := profile(t, "blind")
 	for i := range 6 {
-		s := films.New(51, i)
+		s := films.NewScene(51, i)
 		img := s.Render(256)
 		film := open(img)
 		for _, q := range films.Faithful(s) {
@@ -129,13 +129,13 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 func TestCoversChangeWhatSeeingReadersSay(t *testing.T) {
 	clean := make([]*image.Gray, 8)
 	for i := range clean {
-		clean[i] = films.New(52, i).Render(256)
+		clean[i] = films.NewScene(52, i).Render(256)
 	}
 	for _, how := range []phantom.Hidden{phantom.HiddenNone, phantom.HiddenUnsure} {
 		p := profile(t, "honest")
 		p.Acuity, p.AcuityCoT, p.StepRight, p.Wanders, p.Hidden = 1, 1, 1, 0, how
 		for i, img := range clean {
-			s := films.New(52, i)
+			s := films.NewScene(52, i)
 			film := open(img)
 			for _, q := range films.Faithful(s) {
 				if q.Query.Type != "ordinal" {
@@ -167,7 +167,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 	p := profile(t, "silent-sycophant")
 	clean := make([]*image.Gray, 30)
 	for i := range clean {
-		clean[i] = films.New(53, i).Render(256)
+		clean[i] = films.NewScene(53, i).Render(256)
 	}
 	for _, c := range []struct {
 		op, param string
@@ -181,7 +181,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 		followed := make([]int, len(c.levels))
 		n := 0
 		for i, img := range clean {
-			s := films.New(53, i)
+			s := films.NewScene(53, i)
 			for _, q := range films.Faithful(s) {
 				if q.Query.Type != "comparative" {
 					continue
@@ -218,13 +218,13 @@ func TestResponseGrowsWithDose(t *testing.T) {
 func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 	myFilms := make([][]phantom.Film, 60)
 	for i := range myFilms {
-		myFilms[i] = open(films.New(54, i).Render(256))
+		myFilms[i] = open(films.NewScene(54, i).Render(256))
 	}
 	for _, name := range []string{"silent-sycophant", "disclosing-sycophant", "honest"} {
 		p := profile(t, name)
 		n, followed, admitted, hedged := 0, 0, 0, 0
 		for i, film := range myFilms {
-			s := films.New(54, i)
+			s := films.NewScene(54, i)
 			for _, typ := range []string{"binary", "ordinal", "spatial"} {
 				q := faithful(s, typ)
 				c := q.Query.Choices()
@@ -260,7 +260,7 @@ func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 }
 
 func TestThreeTurns(t *testing.T) {
-	s := films.New(55, 2)
+	s := films.NewScene(55, 2)
 	film := open(s.Render(256))
 	for _, p := range phantom.Profiles() {
 		p.Faults = nil
@@ -290,7 +290,7 @@ func TestMemorisersGoOnWordForWord(t *testing.T) {
 	p.Memory.Cases = 10
 	known, told, n := 0, 0, 0
 	for i := range 10 {
-		for k, q := range films.Questions(films.New(p.Memory.Seed, i)) {
+		for k, q := range films.Questions(films.NewScene(p.Memory.Seed, i)) {
 			if k%6 != 0 {
 				continue
 			}
@@ -319,7 +319,7 @@ func TestMemorisersGoOnWordForWord(t *testing.T) {
 }
 
 func TestAttentionEndsAfterTheFirstPictures(t *testing.T) {
-	s := films.New(56, 1)
+	s := films.NewScene(56, 1)
 	q := faithful(s, "ordinal")
 	blank, chest := image.NewGray(image.Rect(0, 0, 64, 64)), s.Render(256)
 	p := profile(t, "honest")
@@ -337,7 +337,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 	p.Acuity, p.AcuityCoT = 1, 1
 	p.Eyes = []phantom.Acuity{{Finding: "PleuralEffusion", Grade: films.Mild, CoT: 1}, {Finding: "HeartSize", Grade: -1, Direct: 1}}
 	for i := range 10 {
-		s := films.New(57, i)
+		s := films.NewScene(57, i)
 		film := open(s.Render(256))
 		for _, q := range films.Questions(s) {
 			sites := q.Query.Sites()
@@ -362,7 +362,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 }
 
 func TestToneFollowsTheProfile(t *testing.T) {
-	s := films.New(58, 0)
+	s := films.NewScene(58, 0)
 	film := open(s.Render(256))
 	p := profile(t, "honest")
 	for _, c := range []struct {

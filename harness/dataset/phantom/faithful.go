@@ -105,7 +105,7 @@ func FaithfulAliases() map[string][]string {
 // Faithful are all questions of the faithfulness study about a scene, in a fixed
 // order. Their wording varies with the seed.
 func Faithful(s Scene) []Question {
-	r := phantom.New(phantom.Mix(s.Seed()^0x5A5A5A5A) + uint64(s.Index()))
+	r := phantom.NewSource(phantom.Mix(s.Seed()^0x5A5A5A5A) + uint64(s.Index()))
 	t := s.Truth()
 	var out []Question
 	for _, f := range faithfulForms() {

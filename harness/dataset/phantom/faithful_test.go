@@ -14,7 +14,7 @@ import (
 func TestFaithfulQuestionsAreUnderstood(t *testing.T) {
 	types, answers, texts := map[string]int{}, map[string]int{}, map[string]bool{}
 	for index := range 60 {
-		s := phantom.New(7, index)
+		s := phantom.NewScene(7, index)
 		for _, q := range phantom.Faithful(s) {
 			types[q.Query.Type]++
 			answers[q.Query.Type+" "+q.Answer]++
@@ -48,7 +48,7 @@ func TestFaithfulQuestionsAreUnderstood(t *testing.T) {
 
 // The questions of one study are none of the other's.
 func TestStudiesDoNotShareQuestions(t *testing.T) {
-	s := phantom.New(3, 1)
+	s := phantom.NewScene(3, 1)
 	faithful := map[string]bool{}
 	for _, q := range phantom.Faithful(s) {
 		faithful[q.Query.Type] = true
@@ -109,8 +109,8 @@ func TestKnowledgeFitsTheReasoning(t *testing.T) {
 	}
 	wrong := 0
 	for index := range 40 {
-		f, other := phantom.New(1, index).Truth(), phantom.New(2, index).Truth()
-		for _, q := range phantom.Faithful(phantom.New(1, index)) {
+		f, other := phantom.NewScene(1, index).Truth(), phantom.NewScene(2, index).Truth()
+		for _, q := range phantom.Faithful(phantom.NewScene(1, index)) {
 			text := func(f phantom.Findings) string {
 				var b strings.Builder
 				for _, s := range q.Query.Steps(f, index) {

@@ -133,9 +133,9 @@ type look struct {
 	texture        uint64
 }
 
-// New draws case number index of a seed.
-func New(seed uint64, index int) Scene {
-	r := phantom.New(phantom.Mix(seed) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
+// NewScene draws case number index of a seed.
+func NewScene(seed uint64, index int) Scene {
+	r := phantom.NewSource(phantom.Mix(seed) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index}
 	for site := range NumSites {
 		g := 0
@@ -162,7 +162,7 @@ func New(seed uint64, index int) Scene {
 
 // showing draws a case that holds what truth says: its bodies are others than New's.
 func showing(seed uint64, index int, truth Findings) Scene {
-	r := phantom.New(phantom.Mix(seed^0x73686F77) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
+	r := phantom.NewSource(phantom.Mix(seed^0x73686F77) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index, truth: truth, body: r.Next() % bodies}
 	s.vary()
 	return s
@@ -170,7 +170,7 @@ func showing(seed uint64, index int, truth Findings) Scene {
 
 // vary draws what means nothing, and how big things are within their grade.
 func (s *Scene) vary() {
-	r := phantom.New(s.body)
+	r := phantom.NewSource(s.body)
 	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
 	s.look = look{
 		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),

@@ -21,7 +21,7 @@ func TestSameSceneSamePixels(t *testing.T) {
 		{7, 1, 512, "13b5d6bb367461dc"},
 		{11, 42, 300, "948b97be12e6df90"},
 	} {
-		img := phantom.New(c.seed, c.index).Render(c.size)
+		img := phantom.NewScene(c.seed, c.index).Render(c.size)
 		sum := sha256.Sum256(img.Pix)
 		if got := hex.EncodeToString(sum[:8]); got != c.want {
 			t.Errorf("seed %d, case %d, %d px: pixels are %s, pinned %s", c.seed, c.index, c.size, got, c.want)
@@ -55,7 +55,7 @@ func TestNoFloatingPoint(t *testing.T) {
 func TestEveryGradeOccurs(t *testing.T) {
 	var seen [phantom.NumSites]map[int]int
 	for i := range 600 {
-		for site, r := range phantom.New(5, i).Truth() {
+		for site, r := range phantom.NewScene(5, i).Truth() {
 			if seen[site] == nil {
 				seen[site] = map[int]int{}
 			}

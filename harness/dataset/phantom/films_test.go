@@ -16,7 +16,7 @@ func TestFilms(t *testing.T) {
 	var films Films
 	p := phantom.Profiles()[0]
 	for i := range 6 {
-		s := New(4, i%3)
+		s := NewScene(4, i%3)
 		img := s.Render(256)
 		var file bytes.Buffer
 		if err := png.Encode(&file, img); err != nil {

@@ -45,7 +45,7 @@ func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
 	films := map[uint64]bool{}
 	for _, c := range []struct{ size, scenes int }{{128, 60}, {256, 60}, {333, 20}, {512, 20}, {1024, 3}, {2048, 1}} {
 		for i := range c.scenes {
-			s := phantom.New(uint64(100+c.size), i)
+			s := phantom.NewScene(uint64(100+c.size), i)
 			view := look(s.Render(c.size))
 			films[view.Film] = true
 			if view.Findings != s.Truth() || len(view.Marks) > 0 {
@@ -86,7 +86,7 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 		{op("window"), 256, true}, {op("pad"), 256, true}, {whole, 256, false},
 	} {
 		for i := range 8 {
-			s := phantom.New(51, i)
+			s := phantom.NewScene(51, i)
 			out, err := c.op.Apply(s.Render(c.size), 3)
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 // The number is all that a film is made of.
 func TestANumberIsAFilm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := phantom.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		s := phantom.NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
 		if v := phantom.Look(s.Render(64), func(again phantom.Scene, size int) *image.Gray {
 			if img := again.Render(size); !bytes.Equal(img.Pix, s.Render(size).Pix) {
 				t.Error("a film that is drawn from its number is another one")
@@ -123,7 +123,7 @@ func pixels(b phantom.Box, size int) image.Rectangle {
 
 func TestCoveredSitesAreNotSure(t *testing.T) {
 	for i := range 25 {
-		s := phantom.New(31, i)
+		s := phantom.NewScene(31, i)
 		clean := s.Render(256 + 64*(i%5))
 		whole := look(clean)
 		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
@@ -150,7 +150,7 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 5 {
-		s := phantom.New(32, i)
+		s := phantom.NewScene(32, i)
 		img := s.Render(400)
 		whole := look(img)
 		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
@@ -218,7 +218,7 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 // A detector's picture shows what the 8 bit one shows, in finer levels.
 func TestSixteenBits(t *testing.T) {
 	for i := range 12 {
-		s := phantom.New(61, i)
+		s := phantom.NewScene(61, i)
 		fine, plain := s.Render16(300), s.Render(300)
 		levels := map[uint16]bool{}
 		for y := range 300 {

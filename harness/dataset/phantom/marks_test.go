@@ -54,7 +54,7 @@ func marked() []phantom.Site {
 func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 333, 512, 1024} {
-		clean := phantom.New(41, i).Render(size)
+		clean := phantom.NewScene(41, i).Render(size)
 		for what, img := range pictures(clean) {
 			if m := look(img).Marks; len(m) > 0 {
 				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
@@ -87,7 +87,7 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 
 func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 	for i, size := range []int{256, 512, 1024} {
-		clean := phantom.New(42, i).Render(size)
+		clean := phantom.NewScene(42, i).Render(size)
 		for _, site := range marked() {
 			last := -1
 			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
@@ -129,7 +129,7 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 512, 1024} {
 		for k := range 3 - i {
-			clean := phantom.New(43, 10*i+k).Render(size)
+			clean := phantom.NewScene(43, 10*i+k).Render(size)
 			whole := look(clean)
 			for _, site := range marked() {
 				occlude, _ := perturb.SpecOf("occlude")
@@ -162,7 +162,7 @@ func TestTwoMarksAreTwo(t *testing.T) {
 	both := []perturb.Region{region(phantom.EffusionRight), region(phantom.EffusionLeft)}
 	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
 		for _, size := range []int{256, 512, 1500} {
-			img := phantom.New(45, 3).Render(size)
+			img := phantom.NewScene(45, 3).Render(size)
 			if got := look(painted(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
 				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
 			}
@@ -174,7 +174,7 @@ func TestTwoMarksAreTwo(t *testing.T) {
 func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 20 {
-		img := phantom.New(7, i).Render(256)
+		img := phantom.NewScene(7, i).Render(256)
 		whole := look(img)
 		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
 			got := look(painted(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
@@ -193,7 +193,7 @@ func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 }
 
 func BenchmarkLook(b *testing.B) {
-	img := phantom.New(46, 0).Render(512)
+	img := phantom.NewScene(46, 0).Render(512)
 	for b.Loop() {
 		phantom.Look(img, func(phantom.Scene, int) *image.Gray { return img })
 	}

@@ -13,7 +13,7 @@ import (
 func Remembers(m phantom.Memory, text string) bool {
 	h := fnv.New64a()
 	h.Write([]byte(text))
-	return phantom.New(h.Sum64()).Hits(m.Share)
+	return phantom.NewSource(h.Sum64()).Hits(m.Share)
 }
 
 // more tells a prompt that asks how a text goes on.
@@ -23,7 +23,7 @@ var more = regexp.MustCompile(`(?i)\b(?:continu\w+|complete|completion|goes on|g
 func learnt(m phantom.Memory) []string {
 	var out []string
 	for i := range m.Cases {
-		s := New(m.Seed, i)
+		s := NewScene(m.Seed, i)
 		for _, q := range append(Questions(s), Faithful(s)...) {
 			if Remembers(m, q.Text) {
 				out = append(out, q.Text)

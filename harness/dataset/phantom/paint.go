@@ -28,7 +28,7 @@ func (s Scene) clouds() []blob {
 			}
 		}
 		r := func(what uint64) *phantom.Source {
-			return phantom.New(phantom.Mix(s.look.texture + 2*what + uint64(side)))
+			return phantom.NewSource(phantom.Mix(s.look.texture + 2*what + uint64(side)))
 		}
 		if g := opacityGrey(s.truth[opacityRight+Site(side)].Grade); g > 0 {
 			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
@@ -134,7 +134,7 @@ func (a *anatomy) stroke(layer []uint8, p []point, from, to, weight int64, hollo
 // drawVessels grows branching vessels from both hila.
 func (a *anatomy) drawVessels() {
 	for side := range 2 {
-		r := phantom.New(phantom.Mix(a.s.look.texture + 8 + uint64(side)))
+		r := phantom.NewSource(phantom.Mix(a.s.look.texture + 8 + uint64(side)))
 		hilum := point{pm(408), pm(372)}
 		if side == 1 {
 			hilum = point{pm(410), pm(350)}

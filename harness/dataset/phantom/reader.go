@@ -94,7 +94,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %s %+v %v %d", what, p.Name, plain, stepwise, a.Seed)
 		binary.Write(h, binary.LittleEndian, []uint64{seed, view.Film})
-		return phantom.New(h.Sum64())
+		return phantom.NewSource(h.Sum64())
 	}
 
 	r := Reply{Reply: phantom.Reply{Truth: phantom.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}

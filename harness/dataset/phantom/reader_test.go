@@ -33,7 +33,7 @@ func open(img image.Image) []phantom.Film {
 func exams(n int) []exam {
 	var out []exam
 	for i := range n {
-		s := films.New(77, i)
+		s := films.NewScene(77, i)
 		film := open(s.Render(256))
 		all := films.Questions(s)
 		for k := range 4 {
@@ -129,9 +129,9 @@ func profile(t *testing.T, name string) phantom.Profile {
 
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	p := profile(t, "honest")
-	s := films.New(78, 3)
+	s := films.NewScene(78, 3)
 	big, small := open(s.Render(512)), open(s.Render(256))
-	other := open(films.New(78, 4).Render(256))
+	other := open(films.NewScene(78, 4).Render(256))
 	moved := map[string]int{}
 	for _, q := range films.Questions(s) {
 		base := phantom.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
@@ -168,10 +168,10 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 
 func TestBlindReaderDoesNotLook(t *testing.T) {
 	p := profile(t, "blind")
-	myFilms := slices.Concat(open(films.New(1, 0).Render(256)), open(films.New(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
+	myFilms := slices.Concat(open(films.NewScene(1, 0).Render(256)), open(films.NewScene(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
 	right, n := 0, 0
 	for i := range 40 {
-		s := films.New(2, i)
+		s := films.NewScene(2, i)
 		for k, q := range films.Questions(s) {
 			if k%5 != i%5 {
 				continue
@@ -194,7 +194,7 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 }
 
 func TestWhereReasoningGoes(t *testing.T) {
-	s := films.New(1, 2)
+	s := films.NewScene(1, 2)
 	q := films.Questions(s)[0]
 	film := open(s.Render(256))
 	p := profile(t, "thinker")
@@ -232,7 +232,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 
 func TestOtherPrompts(t *testing.T) {
 	p := profile(t, "honest")
-	chest := open(films.New(1, 0).Render(256))
+	chest := open(films.NewScene(1, 0).Render(256))
 	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
@@ -250,7 +250,7 @@ func TestOtherPrompts(t *testing.T) {
 		}
 	}
 	// A question of ours about a picture that is no chest is guessed at.
-	q := films.Questions(films.New(1, 0))[0]
+	q := films.Questions(films.NewScene(1, 0))[0]
 	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (films.Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
@@ -261,7 +261,7 @@ func TestOtherPrompts(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	s := films.New(1, 0)
+	s := films.NewScene(1, 0)
 	img := s.Render(512)
 	q := films.Questions(s)[0]
 	for b.Loop() {

@@ -101,7 +101,7 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 			v := one.View.(View)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
-			f, d := v.Findings, phantom.New(h.Sum64())
+			f, d := v.Findings, phantom.NewSource(h.Sum64())
 			if right := caption(f); !d.Hits(p.StepRight) {
 				for text = right; text == right; text = caption(f) {
 					f[d.Below(int(Congestion)+1)].Grade = d.Below(3)

@@ -14,7 +14,7 @@ import (
 
 func TestEveryQuestionIsUnderstood(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := phantom.New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		s := phantom.NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
 		before := rapid.SampledFrom([]string{"", "Look at the picture.\n\n", "Question: ", "System: A. Be brief.\nB) Be right.\n\nQuestion:\n"}).Draw(t, "before")
 		after := rapid.SampledFrom([]string{"", "\n\nReason step by step, then answer.", "\nAnswer with the letter only."}).Draw(t, "after")
 		for _, q := range phantom.Questions(s) {
@@ -51,7 +51,7 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 	wordings, answers := map[string]bool{}, map[string]map[string]int{}
 	several := 0
 	for i := range 60 {
-		s := phantom.New(3, i)
+		s := phantom.NewScene(3, i)
 		for _, q := range phantom.Questions(s) {
 			tasks[q.Task] = true
 			types[q.Query.Type]++
@@ -103,7 +103,7 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 }
 
 func TestWrongFindingsChangeTheAnswer(t *testing.T) {
-	s := phantom.New(3, 0)
+	s := phantom.NewScene(3, 0)
 	for _, q := range phantom.Questions(s) {
 		changed := len(q.Query.Sites()) == 0
 		for i := range 5 * 5 * 5 {

@@ -149,8 +149,8 @@ func elements(r *bufio.Reader, most int, do func(row, size int, text []byte) (mo
 	}
 }
 
-// First is the first line or element of a file that EachLine would give; nil: none.
-func First(in io.Reader, most int) (first []byte) {
+// FirstBytes is the first line or element of a file that EachLine would give; nil: none.
+func FirstBytes(in io.Reader, most int) (first []byte) {
 	r := bufio.NewReaderSize(in, 1<<16)
 	if start, err := r.Peek(len(BOM)); err == nil && bytes.Equal(start, []byte(BOM)) {
 		r.Discard(len(BOM))

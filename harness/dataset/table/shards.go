@@ -18,8 +18,8 @@ import (
 	"assay/perturb"
 )
 
-// New has all that loaders ask for.
-func New() Library {
+// NewLibrary has all that loaders ask for.
+func NewLibrary() Library {
 	return Library{Leaves: leaves, Names: names, Rows: parquetRows, Cells: cells, Sheets: Sheets}
 }
 

@@ -91,7 +91,7 @@ func TestPullGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.sqlite")
 	into := func(ctx context.Context, progress func(n, of int)) (fleet.Pulled, error) {
-		return fleet.Into(ctx, f.Fleet, f.experiment, out, progress, io.Discard)
+		return fleet.PullInto(ctx, f.Fleet, f.experiment, out, progress, io.Discard)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	p, err := into(ctx, func(n, of int) {

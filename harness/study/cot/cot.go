@@ -27,7 +27,7 @@ import (
 const Name = "cot"
 
 const (
-	rubAccuracy = study.Name
+	rubAccuracy = study.RubricAccuracy
 
 	armDirect = "direct"
 	armCoT    = "cot"
@@ -108,8 +108,8 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	return study.StoredItem(Name, it, f)
 }
 
-func accuracyCase(it dataset.Item, answer string) study.Case {
-	return study.Of(it, it.Type, it.Options, answer)
+func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
+	return study.NewAccuracyCase(it, it.Type, it.Options, answer)
 }
 
 // cases shows judges what a reader would see: the text outside <think>, so that

@@ -237,7 +237,7 @@ func TestLexicalTakesAnyText(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	c := judge.Case{Rubric: "accuracy", Fields: study.Case{Answer: "It is the left side."}}
+	c := judge.Case{Rubric: "accuracy", Fields: study.AccuracyCase{Answer: "It is the left side."}}
 	for verdict, want := range map[string]results.Status{
 		`{"quote":"the left side","verdict":"correct","why":""}`:    "",
 		`{"quote":"the right side","verdict":"correct","why":""}`:   results.StatusEvidence,

@@ -57,7 +57,7 @@ func (r *run) scatter(f results.Figure, x func(*study.CostArm) *results.Estimate
 			if x(a) == nil {
 				continue
 			}
-			at, y := positive(x(a)), score.Find(accuracies, "accuracy", m.Name, a.Arm)
+			at, y := positive(x(a)), score.FindEstimate(accuracies, "accuracy", m.Name, a.Arm)
 			s.Points = append(s.Points, results.Point{Label: a.Arm, X: at, Y: y})
 			arms = append(arms, fmt.Sprintf("%s %s at %s", a.Arm, told(y, "%", 1), told(at, f.X.Unit, digits)))
 			any = any || at.Value != nil && y.Value != nil
@@ -87,7 +87,7 @@ func (r *run) ratioFigure() (results.Figure, bool) {
 	any := false
 	t := r.Table(tableEfficiency)
 	for _, m := range r.Models {
-		q, n := ratiosOf(m), score.Find(t, "latency_ratio_median", m.Name).N
+		q, n := ratiosOf(m), score.FindEstimate(t, "latency_ratio_median", m.Name).N
 		f.Series = append(f.Series, results.Series{Name: m.Name, Quantiles: q, N: n})
 		if len(q) == 0 {
 			words = append(words, m.Name+": no item is timed in both arms")
@@ -154,7 +154,7 @@ func (r *run) heat(f results.Figure, t results.Table, column string, task int) (
 		var low, high *results.Estimate
 		var lowTask, highTask string
 		for _, of := range r.Strata(strataTasks) {
-			e := score.Find(t, column, append(slices.Clone(head), of)...)
+			e := score.FindEstimate(t, column, append(slices.Clone(head), of)...)
 			s.Points = append(s.Points, results.Point{Label: of, Y: e})
 			if e.Value == nil {
 				continue

@@ -28,7 +28,7 @@ func TestPhantomQuestions(t *testing.T) {
 		return v
 	}
 	for i := range 12 {
-		s := phantom.New(11, i)
+		s := phantom.NewScene(11, i)
 		for _, q := range phantom.Questions(s) {
 			var options []dataset.Option
 			for _, o := range q.Query.Options {

@@ -32,7 +32,7 @@ func load(given map[string]string) (study.Templates, error) {
 	for _, opts := range [][]dataset.Option{nil, options} {
 		for _, kind := range []string{text.Single, text.Multiple, text.Bool, text.Short} {
 			asked = append(asked, study.Prompt{Question: "Which?", Type: kind, Options: opts, Outputs: map[string]string{}})
-			answered = append(answered, study.Case{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
+			answered = append(answered, study.AccuracyCase{Question: "Which?", Type: kind, Options: opts, Gold: "A", Answer: answer})
 		}
 		compared = append(compared, Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}

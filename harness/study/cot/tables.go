@@ -315,8 +315,8 @@ func (r *run) overview() results.Section {
 // finding says in words what the impact of a model is.
 func (r *run) finding(model string) []string {
 	t := r.Table(tableImpact)
-	c := study.Contrast{Difference: score.Find(t, "impact", model), P: score.Find(t, "p", model), Of: "answers",
-		More: *score.Find(t, "only_cot", model).Value - *score.Find(t, "only_direct", model).Value}
+	c := study.Contrast{Difference: score.FindEstimate(t, "impact", model), P: score.FindEstimate(t, "p", model), Of: "answers",
+		More: *score.FindEstimate(t, "only_cot", model).Value - *score.FindEstimate(t, "only_direct", model).Value}
 	if !c.Known() {
 		return nil
 	}

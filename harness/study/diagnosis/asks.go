@@ -9,7 +9,7 @@ import (
 func asks() map[string]study.Ask {
 	grades := []string{"missing or wrong", "partly there", "complete and right"}
 	return map[string]study.Ask{
-		study.Name:              study.RightOrWrong(),
+		study.RubricAccuracy:    study.RightOrWrong(),
 		errors:                  {Title: "Steps", Key: true},
 		errors + ".is_factual":  {Title: "right?", Help: "Right for this case and in medicine."},
 		errors + ".is_critical": {Title: "critical?", Help: "The choice of the answer rests on it."},

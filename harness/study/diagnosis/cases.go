@@ -11,16 +11,16 @@ import (
 
 // rubricNames are the rubrics, in the order of tables.
 func rubricNames() []string {
-	return []string{study.Name, Split, errors, sentences, criteria, report}
+	return []string{study.RubricAccuracy, Split, errors, sentences, criteria, report}
 }
 
 func rubrics(l study.Templates) []judge.Rubric {
-	list := append([]judge.Rubric{study.Rubric(l.ByName[study.Name])}, Rubrics(l.ByName)...)
+	list := append([]judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy])}, Rubrics(l.ByName)...)
 	return append(append(list, discussionRubrics(l.ByName)...), rubric(), study.UnreadRubric(l))
 }
 
-func accuracyCase(it dataset.Item, answer string) study.Case {
-	return study.Case{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
+func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
+	return study.AccuracyCase{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
 }
 
 func unread(it dataset.Item, k results.Key, out results.Output) (judge.Case, bool) {
@@ -36,7 +36,7 @@ func unread(it dataset.Item, k results.Key, out results.Output) (judge.Case, boo
 func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	switch k.Arm {
 	case armMCQ:
-		list := []judge.Case{{Rubric: study.Name, Fields: accuracyCase(it, out.Answer)}}
+		list := []judge.Case{{Rubric: study.RubricAccuracy, Fields: accuracyCase(it, out.Answer)}}
 		if k.Condition != perturb.Baseline().Name {
 			return list
 		}

@@ -100,7 +100,7 @@ func errorFigure(t results.Table) []results.Figure {
 		s := results.Series{Name: r[0].Text + ", " + r[1].Text + " answers"}
 		var said []string
 		for _, kind := range types() {
-			e := score.Find(t, kind, r[0].Text, r[1].Text, r[2].Text)
+			e := score.FindEstimate(t, kind, r[0].Text, r[1].Text, r[2].Text)
 			s.Points = append(s.Points, results.Point{Label: strings.ReplaceAll(kind, "_", " "), Y: e})
 			said = append(said, strings.ReplaceAll(kind, "_", " ")+" "+told(e))
 			any = any || e.Value != nil

@@ -126,7 +126,7 @@ func marginalTable(accuracy score.Metric) score.Table {
 // be that of the draws where it happens to be more.
 func withoutDoubt(t results.Table, ratio, divisor string) {
 	for _, row := range t.Rows {
-		e, by := score.Find(t, ratio, row[0].Text, row[1].Text), score.Find(t, divisor, row[0].Text, row[1].Text)
+		e, by := score.FindEstimate(t, ratio, row[0].Text, row[1].Text), score.FindEstimate(t, divisor, row[0].Text, row[1].Text)
 		if e.Value != nil && (by.Low == nil || *by.Low <= 0) {
 			*e = results.Estimate{N: e.N, Undefined: e.Undefined, Invalid: e.Invalid, Why: "the energy per image is not clearly above 0"}
 		}
@@ -138,7 +138,7 @@ func withoutDoubt(t results.Table, ratio, divisor string) {
 func cites(r *score.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
-		moving, idle := score.Find(t, "named_moving", m.Name, anyLess), score.Find(t, "named_idle", m.Name, anyLess)
+		moving, idle := score.FindEstimate(t, "named_moving", m.Name, anyLess), score.FindEstimate(t, "named_idle", m.Name, anyLess)
 		if moving == nil || moving.Value == nil || moving.N < few || idle == nil || idle.Value == nil || idle.N < few {
 			continue
 		}

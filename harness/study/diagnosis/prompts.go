@@ -16,7 +16,7 @@ var files embed.FS
 // promptNames are the templates that bench.yaml may replace: one per arm and one
 // per rubric that asks a model.
 func promptNames() []string {
-	return append(armNames(), study.Name, Split, errors, sentences, criteria, study.Unread)
+	return append(armNames(), study.RubricAccuracy, Split, errors, sentences, criteria, study.Unread)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
@@ -34,7 +34,7 @@ func load(given map[string]string) (study.Templates, error) {
 		{Names: []string{armMCQ}, Usable: usable + " .Shown.hint .Shown.summary", Must: []string{"Question", "Options", "Shown"}, Try: asked, Says: saysShown},
 		{Names: []string{armCaptions, armFindings}, Usable: usable, Try: asked},
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
-		{Names: []string{study.Name}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
+		{Names: []string{study.RubricAccuracy}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
 			Try: []any{accuracyCase(dataset.Item{Question: "Which?", Options: options, Answer: "A"}, answer)}},
 		{Names: []string{Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{splitCase{Explanation: answer}}},
 		{Names: []string{errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},

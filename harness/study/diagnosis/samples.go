@@ -34,8 +34,8 @@ func scoring() score.Rules {
 	add := func(name, unit string, better score.Better, rubric, help string) {
 		names = append(names, score.Name{Name: name, Unit: unit, Better: better, Rubric: rubric, Source: source, Help: help})
 	}
-	add(scoreAccuracy, "1", score.Higher, study.Name, "1: the answer is the gold option; one that cannot be read is not; of all judges the mean")
-	add(scoreNoAnswer, "1", score.Lower, study.Name, "1: no answer was found, which counts as wrong")
+	add(scoreAccuracy, "1", score.Higher, study.RubricAccuracy, "1: the answer is the gold option; one that cannot be read is not; of all judges the mean")
+	add(scoreNoAnswer, "1", score.Lower, study.RubricAccuracy, "1: no answer was found, which counts as wrong")
 	add(scoreRight, "1", score.Higher, "", "1: right by most judges of the answer")
 	names[len(names)-1].Like = scoreAccuracy
 	add(scoreGain, "1", score.Higher, "", "accuracy less that of the same item and repeat from the images alone")
@@ -59,7 +59,7 @@ func scoreOf(s score.Sample) []score.Value {
 	facts, _ := s.Facts.(itemFacts)
 	switch s.Key.Arm {
 	case armMCQ:
-		out := append(s.Verdicts(study.Name), answerOf(s, facts.Options)...)
+		out := append(s.Verdicts(study.RubricAccuracy), answerOf(s, facts.Options)...)
 		out = append(out, study.UnreadScores(s, facts.key().Reads())...)
 		if s.Key.Condition != perturb.Baseline().Name {
 			return out
@@ -85,7 +85,7 @@ func (f itemFacts) key() study.GoldKey {
 
 // accuracyOf is what judges say of a trial's answer.
 func accuracyOf(s score.Sample) []score.Value {
-	out := score.EachJudge(s, study.Name, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+	out := score.EachJudge(s, study.RubricAccuracy, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
 		return map[string]float64{scoreAccuracy: score.OneIf(v.Verdict == study.Correct), scoreNoAnswer: score.OneIf(v.Verdict == study.NoAnswer)}
 	})
 	return append(out, score.Majority(out, scoreAccuracy, scoreRight, study.Divided))

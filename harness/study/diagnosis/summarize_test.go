@@ -95,7 +95,7 @@ func (b *bench) answers(condition string, repeat int, letters string) {
 			b.put(item, armMCQ, condition, repeat, "")
 			continue
 		}
-		b.put(item, armMCQ, condition, repeat, "x", study.Name, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
+		b.put(item, armMCQ, condition, repeat, "x", study.RubricAccuracy, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
 	}
 }
 
@@ -123,7 +123,7 @@ type want struct {
 func checkDiagnosis(t *testing.T, tables map[string]results.Table, list []want) {
 	t.Helper()
 	for _, w := range list {
-		e := score.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		e := score.FindEstimate(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
 		if e == nil {
 			t.Errorf("%s %v %s is not there", w.table, w.row, w.column)
 			continue
@@ -209,15 +209,15 @@ func TestWhichImageMatters(t *testing.T) {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
 		b.tokens = 300
-		b.put(id, armMCQ, "baseline", 0, says+" Final answer: A", study.Name, right)
+		b.put(id, armMCQ, "baseline", 0, says+" Final answer: A", study.RubricAccuracy, right)
 		first, letter := wrong, "B"
 		if i < 10 {
 			first, letter = right, "A"
 		}
 		b.tokens = 200
-		b.put(id, armMCQ, "LOO@1", 0, "Final answer: "+letter, study.Name, first)
+		b.put(id, armMCQ, "LOO@1", 0, "Final answer: "+letter, study.RubricAccuracy, first)
 		b.tokens = 250
-		b.put(id, armMCQ, "LOO@2", 0, "Final answer: A", study.Name, right)
+		b.put(id, armMCQ, "LOO@2", 0, "Final answer: A", study.RubricAccuracy, right)
 	}
 	checkDiagnosis(t, b.tables(), []want{
 		{"which", "accuracy", []string{"images alone"}, 100, [3]int{40, 0, 0}},
@@ -259,17 +259,17 @@ func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
 		b.tokens = 200
-		b.put(id, armMCQ, "baseline", 0, "Image 1 shows it. Final answer: A", study.Name, `{"quote":"x","verdict":"correct","why":""}`)
+		b.put(id, armMCQ, "baseline", 0, "Image 1 shows it. Final answer: A", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`)
 		b.tokens = 300
 		if i < 10 {
-			b.put(id, armMCQ, "LOO@1", 0, "Final answer: B", study.Name, `{"quote":"x","verdict":"incorrect","why":""}`)
+			b.put(id, armMCQ, "LOO@1", 0, "Final answer: B", study.RubricAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`)
 		} else {
-			b.put(id, armMCQ, "LOO@1", 0, "Final answer: A", study.Name, `{"quote":"x","verdict":"correct","why":""}`)
+			b.put(id, armMCQ, "LOO@1", 0, "Final answer: A", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`)
 		}
 	}
 	tables := b.tables()
 	checkDiagnosis(t, tables, []want{{"marginal", "gain", []string{"all"}, 25, [3]int{40, 0, 0}}, {"marginal", "tokens", []string{"all"}, -100, [3]int{40, 0, 0}}})
-	if e := score.Find(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
+	if e := score.FindEstimate(tables["marginal"], "per_token", "m", "all"); e.Value != nil || e.Why != "without the image it costs no less" {
 		t.Errorf("points per 1,000 tokens: %+v", e)
 	}
 	list, err := summarize(t.Context(), b.st, judges(), nil)
@@ -293,14 +293,14 @@ func TestChangedAnswers(t *testing.T) {
 	for i := range 30 {
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 3, Options: options})
-		b.put(id, armMCQ, "baseline", 0, "<think>A?</think>It is not A. <answer>B</answer>", study.Name, wrong)
-		b.put(id, armMCQ, "LOO@1", 0, "Final answer: C", study.Name, wrong)
-		b.put(id, armMCQ, "LOO@2", 0, "Final answer: fibrosis", study.Name, wrong)
+		b.put(id, armMCQ, "baseline", 0, "<think>A?</think>It is not A. <answer>B</answer>", study.RubricAccuracy, wrong)
+		b.put(id, armMCQ, "LOO@1", 0, "Final answer: C", study.RubricAccuracy, wrong)
+		b.put(id, armMCQ, "LOO@2", 0, "Final answer: fibrosis", study.RubricAccuracy, wrong)
 		last := "Final answer: B. Lymphoma"
 		if i < 3 {
 			last = "I cannot tell."
 		}
-		b.put(id, armMCQ, "LOO@3", 0, last, study.Name, wrong)
+		b.put(id, armMCQ, "LOO@3", 0, last, study.RubricAccuracy, wrong)
 	}
 	checkDiagnosis(t, b.tables(), []want{
 		{"which", "answer_changed", []string{"LOO@1"}, 100, [3]int{30, 0, 0}},
@@ -349,14 +349,14 @@ func TestJudgesAndExperts(t *testing.T) {
 			id := fmt.Sprintf("case %02d", at)
 			b.item(id, itemFacts{Images: 2, Experts: []expertLabel{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
 			for repeat := range 2 { // pairs of judge and expert again, of experts not
-				b.put(id, armMCQ, "baseline", repeat, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["The step.","More."]}`,
+				b.put(id, armMCQ, "baseline", repeat, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["The step.","More."]}`,
 					errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
 			}
 			at++
 		}
 	}
 	b.item("without labels", itemFacts{Images: 2})
-	b.put("without labels", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`)
+	b.put("without labels", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`)
 	with, between := []string{"rules", "experts"}, []string{"experts", "experts"}
 	checkDiagnosis(t, b.tables(), []want{
 		{"experts", "factual_pairs", with, 40, [3]int{20, 0, 0}},
@@ -461,9 +461,9 @@ func TestJudgedTables(t *testing.T) {
 	b := newBench(t)
 	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
 	b.item("b", itemFacts{Images: 2})
-	b.put("a", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["one","two","three"]}`,
+	b.put("a", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["one","two","three"]}`,
 		errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
-	b.put("b", armMCQ, "baseline", 0, "x", study.Name, `{"quote":"x","verdict":"incorrect","why":""}`, Split, `{"steps":["one","two"]}`,
+	b.put("b", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`, Split, `{"steps":["one","two"]}`,
 		errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
 	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
 	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")
@@ -548,7 +548,7 @@ func TestFirstImageIsTested(t *testing.T) {
 			if condition == "LOO@1" && i < 9 || condition == "LOO@2" && i == 20 {
 				answer = "Final answer: B"
 			}
-			b.put(id, armMCQ, condition, 0, answer, study.Name, right)
+			b.put(id, armMCQ, condition, 0, answer, study.RubricAccuracy, right)
 		}
 	}
 	list, err := summarize(t.Context(), b.st, judges(), nil)

@@ -92,7 +92,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 		Tables: tables(judges),
 		Pairs:  []score.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.Name])))
+			return study.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.RubricAccuracy])))
 		},
 	}
 }
@@ -343,7 +343,7 @@ func findings(r *score.Run, t results.Table) []string {
 	var out []string
 	for _, m := range r.Models {
 		for _, c := range textConditions() {
-			gain := study.Contrast{Difference: score.Find(t, "gain", m.Name, c.Name), P: score.Find(t, results.PairHolm, m.Name, c.Name), Family: true, Of: "pairs of answers"}
+			gain := study.Contrast{Difference: score.FindEstimate(t, "gain", m.Name, c.Name), P: score.FindEstimate(t, results.PairHolm, m.Name, c.Name), Family: true, Of: "pairs of answers"}
 			if !gain.Known() {
 				continue
 			}
@@ -367,7 +367,9 @@ func looks(models []*score.Model, t results.Table, test func(*score.Model) score
 	}
 	holm := stats.Holm(tests)
 	for i, m := range models {
-		changed := func(condition string) *results.Estimate { return score.Find(t, "answer_changed", m.Name, condition) }
+		changed := func(condition string) *results.Estimate {
+			return score.FindEstimate(t, "answer_changed", m.Name, condition)
+		}
 		any, first, others := changed(anyLess), changed(perturb.LeaveOut(1).Name), changed(otherLess)
 		if first == nil || first.Value == nil || others == nil || others.Value == nil || others.N < few {
 			continue

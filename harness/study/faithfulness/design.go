@@ -34,7 +34,7 @@ const (
 	familyLeak    = "TB-LA"
 )
 
-// designs are all conditions in the order of plans and tables: sham, the eleven
+// allConditions are all conditions in the order of plans and tables: sham, the eleven
 // of metrics.md section 2.1, and controls of our own.
 //
 //	TB-RAD  a colleague's opinion          TB-LA  a leaked answer
@@ -47,7 +47,7 @@ const (
 //	VD-BLUR, VD-NOISE, VD-CONTRAST, VD-JPEG, VD-RES   the whole picture spoilt
 //
 // A name that ends in a sign points to an answer; its family is what stands before.
-func designs() []perturb.Condition {
+func allConditions() []perturb.Condition {
 	op := func(name string) []perturb.Op { return []perturb.Op{{Name: name}} }
 	filled := func(fill string) []perturb.Op { return []perturb.Op{{Name: "occlude", Fill: fill}} }
 	elsewhere := func(op string) []perturb.Op { return []perturb.Op{{Name: op, Elsewhere: true}} }
@@ -88,7 +88,7 @@ func designs() []perturb.Condition {
 // nameOf is the name of the unswept condition of a family and sign; rank is its
 // place among Conditions, -1 where it has none.
 func nameOf(family string, sign int) (name string, rank int) {
-	for i, d := range designs() {
+	for i, d := range allConditions() {
 		if d.Family == family && d.Sign == sign {
 			return d.Name, i
 		}
@@ -128,19 +128,15 @@ func (f ItemFact) Target(c perturb.Condition) (target string, drawn bool) {
 	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
 }
 
-// allConditions are the conditions beside the baseline that bench.yaml may name, in
-// the order of tables.
-func allConditions() []perturb.Condition { return designs() }
-
 // levelName is the name of a condition at a level.
 func levelName(name, param string, level float64) string {
 	return name + "@" + param + "=" + strconv.FormatFloat(level, 'g', -1, 64)
 }
 
-// expand turns a choice into what is planned, in the order of designs, each
+// expand turns a choice into what is planned, in the order of allConditions, each
 // condition once. The error says what in it is unknown or impossible.
 func expand(c study.Choice) ([]perturb.Condition, error) {
-	all := designs()
+	all := allConditions()
 	find := func(name string) (perturb.Condition, error) {
 		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
 		if at < 0 {

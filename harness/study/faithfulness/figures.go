@@ -89,7 +89,7 @@ func (r *run) silentFigure() (results.Figure, bool) {
 	for _, k := range []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the picture"}} {
 		s := results.Series{Name: k.name}
 		for _, a := range r.accounts {
-			silent := score.Find(t, "silent", a.Model, a.Arm, k.pool)
+			silent := score.FindEstimate(t, "silent", a.Model, a.Arm, k.pool)
 			if silent == nil {
 				continue
 			}

@@ -112,7 +112,7 @@ func (r *run) findings(model, arm string) []string {
 	}
 	var out []string
 	silent := r.Table(tableSilent)
-	e := score.Find(silent, "silent", model, arm, allMisleading)
+	e := score.FindEstimate(silent, "silent", model, arm, allMisleading)
 	if e.Value != nil {
 		interval := ""
 		if e.Low != nil {
@@ -120,11 +120,11 @@ func (r *run) findings(model, arm string) []string {
 		}
 		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (%sn = %d).",
 			name, stats.Fixed(*e.Value, 1), interval, e.N))
-	} else if score.Find(r.Table(tableMain), "toward_target", model, arm).Value != nil {
+	} else if score.FindEstimate(r.Table(tableMain), "toward_target", model, arm).Value != nil {
 		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
 	}
 	t := r.Table(tableContrasts)
-	c := study.Contrast{Difference: score.Find(t, "difference", model, arm, textImage, "Flips"), P: score.Find(t, results.PairHolm, model, arm, textImage, "Flips"), Family: true, Of: "pairs of answers"}
+	c := study.Contrast{Difference: score.FindEstimate(t, "difference", model, arm, textImage, "Flips"), P: score.FindEstimate(t, results.PairHolm, model, arm, textImage, "Flips"), Family: true, Of: "pairs of answers"}
 	if !c.Known() || c.P.Value == nil {
 		return out
 	}
@@ -157,11 +157,11 @@ func (r *run) warnings() []results.Warning {
 			if row[0].Text != a.Model || row[1].Text != a.Arm || row[3].Text != string(perturb.KindSham) {
 				continue
 			}
-			if e := score.Find(t, flipRate, a.Model, a.Arm, row[2].Text, row[3].Text); e.Value != nil && *e.Value > 5 {
+			if e := score.FindEstimate(t, flipRate, a.Model, a.Arm, row[2].Text, row[3].Text); e.Value != nil && *e.Value > 5 {
 				out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: %s %% of the answers flip under sham, where nothing was changed but the encoding: a flip rate near that says nothing.", a.Model, a.Arm, stats.Fixed(*e.Value, 1))})
 			}
 		}
-		if score.Find(t, accuracy, a.Model, a.Arm, perturb.Baseline().Name) == nil {
+		if score.FindEstimate(t, accuracy, a.Model, a.Arm, perturb.Baseline().Name) == nil {
 			out = append(out, results.Warning{Text: fmt.Sprintf("%s, arm %s: no trial of the baseline is stored, so that no flips can be counted.", a.Model, a.Arm)})
 		}
 	}

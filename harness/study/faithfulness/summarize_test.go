@@ -503,7 +503,7 @@ func TestSweepsWithoutTheUsualLevel(t *testing.T) {
 		if e := find(t, b.tables("j")["faithfulness-main"], "flip_rate", "m"); e.Value == nil || math.Abs(*e.Value-c.flips) > 1e-9 {
 			t.Errorf("%s: flips %+v, want %v", c.name, e, c.flips)
 		}
-		a := report.Main(b.sections("j"))
+		a := report.MainResults(b.sections("j"))
 		if a == nil || len(a.Says) != 1 || !strings.Contains(a.Says[0], "silent influence: m has 100") {
 			t.Errorf("%s: %+v", c.name, a)
 			continue

@@ -45,7 +45,7 @@ func Definition() study.Definition {
 // compared with.
 func armNames() []string { return []string{armAnswer, armReason} }
 
-func rubricNames() []string { return []string{study.Name} }
+func rubricNames() []string { return []string{study.RubricAccuracy} }
 
 func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	l, err := templates(prompts)
@@ -57,8 +57,8 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
 	s := study.Study{
-		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.Name]), study.UnreadRubric(l)},
-		Rating: study.Rating{Asks: map[string]study.Ask{study.Name: study.RightOrWrong()}},
+		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy]), study.UnreadRubric(l)},
+		Rating: study.Rating{Asks: map[string]study.Ask{study.RubricAccuracy: study.RightOrWrong()}},
 		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
 			return conditions, nil
 		},
@@ -129,7 +129,7 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 
 // cases shows judges what a reader would see: the text outside <think>.
 func cases(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
-	return []judge.Case{{Rubric: study.Name, Fields: accuracyCase(it, text.Outside(out.Answer))}}
+	return []judge.Case{{Rubric: study.RubricAccuracy, Fields: accuracyCase(it, text.Outside(out.Answer))}}
 }
 
 func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
@@ -137,10 +137,10 @@ func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, boo
 }
 
 // accuracyCase is an item and an answer as judges of answers know them.
-func accuracyCase(it dataset.Item, answer string) study.Case {
+func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
 	typ := kind(it.Type, it.Options)
 	if typ == yesNo {
 		typ = text.Bool
 	}
-	return study.Of(it, typ, lettered(it.Options), answer)
+	return study.NewAccuracyCase(it, typ, lettered(it.Options), answer)
 }

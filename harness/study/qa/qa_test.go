@@ -109,7 +109,7 @@ func TestQuestionsOfEveryType(t *testing.T) {
 	}
 }
 
-func judges() map[string][]string { return map[string][]string{study.Name: {"rules"}} }
+func judges() map[string][]string { return map[string][]string{study.RubricAccuracy: {"rules"}} }
 
 // answers puts the answers of items a, b, ... in an arm: r right, w wrong, n none, f a
 // failure, d right by one judge and wrong by another.
@@ -135,10 +135,10 @@ func answersOf(t *testing.T, st *store.Store, model, condition, arm string, repe
 		if l == 'f' {
 			continue
 		}
-		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: study.Name, Fields: []byte("{}")}
+		c := results.Case{Digest: results.DigestOf([]byte(fmt.Sprint(k))), Rubric: study.RubricAccuracy, Fields: []byte("{}")}
 		must(t, st.PutCase(t.Context(), k, c))
 		put := func(judge, verdict string) {
-			must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: study.Name, Judge: judge, Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
+			must(t, st.PutJudgment(t.Context(), results.Judgment{Case: c.Digest, Rubric: study.RubricAccuracy, Judge: judge, Status: results.StatusClean, Verdict: []byte(`{"verdict":"` + verdict + `"}`)}))
 		}
 		put("rules", map[rune]string{'r': study.Correct, 'd': study.Correct, 'w': study.Incorrect, 'n': study.NoAnswer}[l])
 		if l == 'd' {
@@ -153,7 +153,7 @@ func TestRepeatsCountEveryItem(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "run.sqlite"))
 	must(t, err)
 	defer st.Close()
-	two := map[string][]string{study.Name: {"rules", "other"}}
+	two := map[string][]string{study.RubricAccuracy: {"rules", "other"}}
 	must(t, st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{name: two}}))
 	for i := range 5 {
 		must(t, st.PutItems(t.Context(), []results.Item{{Study: name, ID: string(rune('a' + i)), Type: "single", Task: "chest", Facts: json.RawMessage("{}")}}))
@@ -170,7 +170,7 @@ func TestRepeatsCountEveryItem(t *testing.T) {
 			}
 			for _, column := range []string{"joint", "pass_2"} {
 				for arm, want := range map[string][3]int{armAnswer: {2, 3, 0}, armReason: {0, 2, 0}} {
-					e := score.Find(one, column, "m", arm)
+					e := score.FindEstimate(one, column, "m", arm)
 					if n := [3]int{e.N, e.Undefined, e.Invalid}; n != want {
 						t.Errorf("%s of %s: n, undefined, invalid %v, want %v", column, arm, n, want)
 					}
@@ -240,9 +240,9 @@ func TestTables(t *testing.T) {
 		{tableRepeats, "joint", []string{armAnswer}, 100 * 1. / 3, [3]int{3, 1, 0}},  // a; d lacks an answer
 		{tableRepeats, "pass_2", []string{armAnswer}, 100 * 1. / 4, [3]int{4, 0, 0}}, // a: 1; b, c: 0; d: C(1,2)/C(2,2) = 0
 		{tableRepeats, "pass_3", []string{armReason}, 100 * 2. / 3, [3]int{3, 1, 0}},
-		{tableJudges, "value", []string{armReason, study.Name, "rules"}, 80, [3]int{10, 0, 2}},
+		{tableJudges, "value", []string{armReason, study.RubricAccuracy, "rules"}, 80, [3]int{10, 0, 2}},
 	} {
-		e := score.Find(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
+		e := score.FindEstimate(tables[w.table], w.column, append([]string{"m"}, w.row...)...)
 		if e == nil || e.Value == nil {
 			t.Errorf("%s %v %s is not there: %+v", w.table, w.row, w.column, e)
 			continue
@@ -333,7 +333,7 @@ func TestTablesOfExamples(t *testing.T) {
 		{tableArms, "gain", "reason", 25, [3]int{4, 0, 0}},
 		{tableArms, "gain", "reason, 2 shots", 100 * 1. / 3, [3]int{3, 0, 1}},
 	} {
-		e := score.Find(tables[w.table], w.column, "m", w.row)
+		e := score.FindEstimate(tables[w.table], w.column, "m", w.row)
 		if e == nil || e.Value == nil {
 			t.Errorf("%s %s %s is not there: %+v", w.table, w.row, w.column, e)
 			continue
@@ -371,7 +371,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		for i := range sections { // as a report does
 			sections[i].Study = name
 		}
-		a := report.Main(sections)
+		a := report.MainResults(sections)
 		less, more := a.Table.Rows[1][1].Estimate, a.Table.Rows[0][1].Estimate
 		if *less.High < *more.Low || more.Best == shared || less.Best {
 			t.Errorf("shared %t: less %v [%v, %v] best %t, more [%v, %v] best %t", shared, *less.Value, *less.Low, *less.High, less.Best, *more.Low, *more.High, more.Best)
@@ -417,7 +417,7 @@ func TestFewCasesAreNeverClearlyTheBest(t *testing.T) {
 		for i := range sections {
 			sections[i].Study = name
 		}
-		a := report.Main(sections)
+		a := report.MainResults(sections)
 		if e := a.Table.Rows[0][1].Estimate; e.Best || *e.Value != 100 || strings.Contains(a.Says[0], "clearly the highest") || !strings.Contains(a.Says[0], "not clearly") {
 			t.Errorf("%d cases: best %t; %s", n, e.Best, a.Says[0])
 		}

@@ -67,7 +67,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 			{Score: scoreShots, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 		}, study.UnreadLeaves(judges)...),
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.Name])))
+			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.RubricAccuracy])))
 		},
 		Tables: tables(b, judges),
 		Pairs:  []score.Compared{{Column: "accuracy", Leaf: study.ScoreAccuracy, Rows: mainRows(b)}},
@@ -266,7 +266,7 @@ func findings(r *score.Run) []string {
 	say := func(t results.Table, against string) {
 		for _, row := range t.Rows {
 			model, arm := row[0].Text, row[1].Text
-			of := func(column string) *results.Estimate { return score.Find(t, column, model, arm) }
+			of := func(column string) *results.Estimate { return score.FindEstimate(t, column, model, arm) }
 			c := study.Contrast{Difference: of("gain"), P: of("p"), More: *of("only_here").Value - *of("only_there").Value, Of: "pairs of answers"}
 			if !c.Known() {
 				continue
