@@ -130,7 +130,7 @@ m.Sample.Add(y.by[0].Den, at, num)`},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"twins forget the repeat", "harness/score Sample.Other", "k.Arm == arm && k.Condition == condition && k.Repeat == s.Key.Repeat", "k.Arm == arm && k.Condition == condition"},
 			{"another condition is the twin", "released.score", "s.Other(s.Key.Arm, base)", "s.Other(s.Key.Arm, s.Key.Condition)"},
-			{"twins change places", "released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
+			{"twins change places under released rules", "released.score", "it.Question.PairOf(before, answer, target)", "it.Question.PairOf(answer, before, target)"},
 			{"what had nothing to draw counts", "declared", "v == 0", "v < 0"},
 			{"silent ones are asked of all", "released.judged", "silent(p, *ca, true)", "silent(pair{Adopted: true}, *ca, true)"},
 			{"kept ones count as flips", "declared", "[]score.Is{{Score: flip, Number: 1}}", "[]score.Is{}"},
