@@ -20,7 +20,7 @@ import (
 // Columns of a CSV file of one's own.
 type Columns struct{ ID, Answer string }
 
-// ReadAnswers reads a file of one of Formats, whose bytes are b; cols are for formatCSV alone.
+// ReadAnswers reads a file of one of Formats, whose bytes are b; cols are for CSV alone.
 // All that is wrong is a Problem.
 func ReadAnswers(format, path string, b []byte, cols Columns) ([]AnswerRow, []table.Problem) {
 	switch format {

@@ -40,6 +40,8 @@ import (
 var (
 	only  = flag.String("only", "", "mutants whose package or name holds this")
 	edits = flag.String("edits", "", "file of edits to try in place of the mutants")
+	part  = flag.Int("part", 0, "of parts, which one is tried")
+	parts = flag.Int("parts", 1, "how many parts the mutants are tried in")
 )
 
 // mutant is one edit: what is written instead of old, which stands once in a declaration:
@@ -113,7 +115,9 @@ func TestMutants(t *testing.T) {
 			} else {
 				seen[name] = true
 			}
-			run = append(run, m)
+			if len(seen)%*parts == *part {
+				run = append(run, m)
+			}
 		}
 		if len(run) == 0 {
 			continue

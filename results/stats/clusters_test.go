@@ -203,6 +203,13 @@ func TestJudgesOfTheSameAnswers(t *testing.T) {
 	if got := MeanShare([]Share{one, one}, true); got.N != 5 || *got.NEff != *one.NEff || *got.Low != *one.Low || *got.High != *one.High {
 		t.Errorf("of the same answers: %g, [%v, %v], want 5, [%v, %v]", got.N, *got.Low, *got.High, *one.Low, *one.High)
 	}
+	// A judge without a verdict on the first cluster leaves the answers of the other as they are, in either order.
+	fewer := ShareOf([]float64{0, 1, 0, 1, 1}, []float64{0, 1, 1, 1, 1})
+	for _, of := range [][]Share{{one, fewer}, {fewer, one}} {
+		if got := MeanShare(of, true); got.N != 5 || got.Clusters != 5 {
+			t.Errorf("over two judges of whom one lacks a verdict: n = %v in %v clusters, want 5 in 5", got.N, got.Clusters)
+		}
+	}
 	if got := MeanShare([]Share{one, one}, false); got.N != 10 || got.Clusters != 5 {
 		t.Errorf("of answers of their own: %g of %d clusters, want 10 of 5", got.N, got.Clusters)
 	}

@@ -177,6 +177,37 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 	t.Logf("%d of %d trials saved", kept, most)
 }
 
+// TestSalvageSaysWhatItDropped: judgments whose case is gone are left out and counted, and that is a loss.
+func TestSalvageSaysWhatItDropped(t *testing.T) {
+	path := repairMade(t, 60)
+	db, err := sql.Open("sqlite", "file:"+path+"?"+store.VFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, gone int64
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*), sum(case_id = (SELECT min(case_id) FROM judgment)) FROM judgment").Scan(&all, &gone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM cases WHERE id = (SELECT min(case_id) FROM judgment)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := store.Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range saved.Tables {
+		if tab.Name == "judgment" && (tab.Rows != all-gone || tab.Dropped != gone || tab.Unreadable != 0) {
+			t.Errorf("%d judgments, %d of a case that is gone: %+v", all, gone, tab)
+		}
+	}
+	if gone == 0 || !saved.Lost() {
+		t.Errorf("%d judgments dropped, and lost: %v", gone, saved.Lost())
+	}
+}
+
 // TestSalvageOfAnOlderStoreLeavesItsScores: they are made anew of what is saved, also
 // where their table had another name.
 func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
