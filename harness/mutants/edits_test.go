@@ -211,15 +211,10 @@ func scorers() []suite {
 			{"a model that was not compared is not clearly behind", "say", "!tested", "!tested && false"},
 		}},
 		{dir: "harness/score", mutants: []mutant{
-			{"a replicate's counts lose a bit", "countEach", "n0 + 2*n1 + 4*n2", "n0 + 2*n1"},
-			{"items drawn often count less", "drawn.spread", "int(times[item] &^ 7)", "0"},
-			{"items drawn often count less when they are found again", "drawn.gather", "times[o.item] += uint8(o.more)", "_ = o"},
-			{"items of a tile are added twice", "draws.add", "from+tile", "from+tile+1"},
-			{"a column goes on from the replicate before", "draws.add", "clear(d.sums[i])", "_ = i"},
-			{"sums are kept in the wrong column", "harness/score/lanes_amd64.s", "VADDPD Y15, Y7, Y7", "VADDPD Y15, Y6, Y7"},
-			{"replicates that are alike count once", "repeated.Ends", "n += r.times[i]", "n++"},
-			{"sums of few items go on from others", "repeated.Sum", "sums[j] = 0", "_ = 0"},
-			{"a row less is added", "harness/score/lanes_amd64.s", "ADDQ R8, CX // the end of drawn", "LEAQ -1(R8)(CX*1), CX"},
+			{"an item drawn often counts once", "draws.Next", "float64(times)", "1."},
+			{"a column goes on from the replicate before", "draws.Next", "clear(d.sums)", "_ = 0"},
+			{"items are drawn on top of the replicate before", "draws.Next", "clear(d.counts)", "_ = 0"},
+			{"equal columns take the first one's sum", "draws.Sum", "d.sums[at]", "d.sums[min(at, 1)]"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"ordinal answers flip by one grade", "ordinalFlip", "2", "1"},
@@ -310,10 +305,7 @@ return share, least, most, ok, true`},
 		{dir: "harness/study", tests: "TestProjections", mutants: []mutant{
 			{"several GPUs are projected as one", "heldBy", "r.GPU.Held.Seconds() * float64(*r.GPU.Devices)", "r.GPU.Held.Seconds()"},
 			{"joules of the processors are not projected", "energyOf.Joules", "*gpu + *cpu", "*gpu"},
-			{"joules of the processors stand beside sums of both", "energyOf.Joules", "return new(*gpu + *cpu)", `if gpu == nil {
-	return cpu
-}
-return new(*gpu + *cpu)`},
+			{"joules of the processors stand beside sums of both", "energyOf.Joules", "return nil", "return cpu"},
 			{"hours forget in_flight", "stored", "inFlight[name]", "0*inFlight[name]"},
 			{"GPU-hours forget in_flight", "stored", "a.held = a.seconds", "_ = a.seconds"},
 		}},

@@ -18,7 +18,7 @@ import (
 
 // find is where a mutant's edit goes: all places of a file that have its tokens.
 func (s suite) find(m mutant) (path string, src []byte, at [][2]int, err error) {
-	if ext := filepath.Ext(m.in); ext == ".go" || ext == ".s" {
+	if filepath.Ext(m.in) == ".go" {
 		path = filepath.Join(root, filepath.FromSlash(m.in))
 		src, err = os.ReadFile(path)
 		for from := 0; ; {

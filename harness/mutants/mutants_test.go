@@ -46,7 +46,7 @@ var (
 
 // mutant is one edit: what is written instead of old, which stands once in a declaration:
 // "name", "Type.method", of another package than its suite's "folder name"; or in a file that
-// ends in .go or .s.
+// ends in .go.
 type mutant struct{ name, in, old, new string }
 
 // suite is mutants that the same tests have to notice.

@@ -147,7 +147,6 @@ type Run struct {
 	named  map[string]int // leaves
 	strata [][]string     // names, by Design.Strata
 	items  map[string]known
-	pool   *pool
 }
 
 type known struct {
@@ -198,14 +197,11 @@ type tally struct {
 	labels  [][]Label // by judge
 }
 
-// mostDraws is the memory, in bytes, for draws that models share: 7,500 of 6,666 items.
-const mostDraws = 24 << 20
-
 // Compute reads what trials scored once, in Key order, and computes a design's
 // tables. It keeps numbers only. The same seed for every model: the same items are
 // drawn for all of them.
 func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][]string, seed uint64) (*Run, error) {
-	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}, pool: newPool(mostDraws)}
+	r := &Run{Design: d, Judges: judges, layout: d.Rules.Layout(judges), named: map[string]int{}, items: map[string]known{}}
 	for _, l := range d.Leaves {
 		r.declare(l)
 	}
@@ -222,7 +218,6 @@ func Compute(ctx context.Context, st *store.Store, d Design, judges map[string][
 	}
 	var err error
 	r.Models, err = eachModel(walk, r.model, (*Model).add, func(m *Model) { m.score(seed) })
-	r.pool = nil
 	return r, err
 }
 
@@ -316,7 +311,7 @@ func (r *Run) readItems(ctx context.Context, st *store.Store) error {
 }
 
 func (r *Run) model(name string) *Model {
-	m := &Model{Name: name, Sample: &PairSample{room: len(r.items), pool: r.pool}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
+	m := &Model{Name: name, Sample: &PairSample{room: len(r.items)}, run: r, byKeys: map[Keys]*Cell{}, strata: make([][]int32, len(r.strata)), repeats: map[int]bool{}, made: map[string]any{}}
 	if r.Design.Extra != nil {
 		m.Extra = r.Design.Extra(name)
 	}

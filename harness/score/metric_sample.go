@@ -35,7 +35,6 @@ type PairSample struct {
 	scores  []*results.Estimate // those of sums first, then those of weights
 	tail    []*results.Estimate
 	kept    map[*results.Estimate][]float64
-	pool    *pool // of samples that draw the same; nil: there are no others
 }
 
 type weighing struct {
@@ -239,7 +238,7 @@ func (s *PairSample) Run(seed uint64, b int) {
 	}
 	defer func() {
 		s.draw++ // totals are of none (Group.Now)
-		s.columns, s.ends, s.rests, s.sums, s.weights, s.scores, s.tail, s.pool = nil, nil, nil, nil, nil, nil, nil, nil
+		s.columns, s.ends, s.rests, s.sums, s.weights, s.scores, s.tail = nil, nil, nil, nil, nil, nil, nil
 	}()
 	sums := make([]float64, len(s.columns))
 	for j := range s.columns {
@@ -272,11 +271,7 @@ func (s *PairSample) Run(seed uint64, b int) {
 		s.end(x.est, low, high, why)
 	}
 	columns := s.byCluster()
-	if s.k <= Few {
-		s.few(repeat(s.k, b, seed), columns, all, own)
-		return
-	}
-	d, tails := s.pool.Of(columns, s.k, seed), tailsOf(len(all), b)
+	d, tails := newDraws(columns, s.k, seed), tailsOf(len(all), b)
 	s.columns = nil
 	kept := map[int][]float64{}
 	for i, e := range all {
@@ -347,34 +342,6 @@ func (s *PairSample) percentiles(e *results.Estimate, ends func(tail float64) (l
 func (s *PairSample) end(e *results.Estimate, low, high float64, why stats.Undefined) {
 	if e.Why = string(why); why == "" {
 		e.Low, e.High = new(stats.Settled(low)), new(stats.Settled(high))
-	}
-}
-
-// few is the end of Run where few clusters make many replicates alike.
-func (s *PairSample) few(r *repeated, columns [][]float64, all []*results.Estimate, own map[*results.Estimate]bool) {
-	sums, of := make([]float64, len(columns)), make([]float64, len(r.Different))
-	values, items := make([][]float64, len(of)), make([]uint8, s.n)
-	for i, w := range r.Different {
-		r.Sum(i, columns, sums)
-		values[i] = make([]float64, len(all))
-		s.compute(sums, s.each(w, items), values[i])
-	}
-	for q, e := range all {
-		if e.Value == nil {
-			continue
-		}
-		for i := range of {
-			of[i] = values[i][q]
-		}
-		if !own[e] {
-			s.percentiles(e, func(tail float64) (float64, float64, bool) { return r.Ends(of, tail) })
-		}
-		if kept, keep := s.kept[e]; keep {
-			for _, at := range r.Of {
-				kept = append(kept, of[at])
-			}
-			s.kept[e] = kept
-		}
 	}
 }
 
