@@ -34,16 +34,14 @@ func Asked(ctx context.Context, st *store.Store) ([]score.Asked, error) {
 	return out, nil
 }
 
-// Score stores what trials scored, and how many there are, where that has changed, and
-// says on notes how far it is when it takes long.
+// Score stores what trials scored where that has changed, and says on notes how far it is
+// when it takes long.
 func Score(ctx context.Context, st *store.Store, notes io.Writer) error {
 	const every = 5 * time.Second
 	all, err := Asked(ctx, st)
 	if err != nil {
 		return err
 	}
-	counted := make(chan error, 1) // beside the scores, which wait for the disk
-	go func() { counted <- score.KeepCounts(ctx, st) }()
 	for _, a := range all {
 		last := time.Now()
 		_, err := score.Refresh(ctx, st, a.Rules, a.Judges, func(trials int) {
@@ -53,10 +51,10 @@ func Score(ctx context.Context, st *store.Store, notes io.Writer) error {
 			}
 		})
 		if err != nil {
-			return errors.Join(err, <-counted)
+			return err
 		}
 	}
-	return <-counted
+	return nil
 }
 
 // scored says whether the stored scores of a store are what Score would store.

@@ -117,7 +117,6 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"stored items run together", "basis.stored", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Model != model"},
 			{"stored models run together", "basis.stored", "group[0].Row.Key.Model != model || group[0].Row.Key.Item != s.Row.Key.Item", "group[0].Row.Key.Item != s.Row.Key.Item"},
 			{"a bundle forgets the processors' energy", "coder.row", "maybe(c, &r.CPU, &c.uses, (*coder).use)", ""},
-			{"what was counted before a change is shown", "countsOf", `"revision": revision`, `"revision": revision * 0`},
 			{"one judge speaks for another", "Sample.judgment", "s.said[i].Judge == judge", `judge != ""`},
 		}},
 		{dir: "harness/study/cot", mutants: []mutant{

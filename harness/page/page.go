@@ -18,7 +18,6 @@ import (
 	"assay/backends/kinds"
 	"assay/harness/agree"
 	"assay/harness/experiment"
-	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/report"
@@ -236,11 +235,12 @@ func Overview(secs []results.Section) []results.Section {
 // counted is left out: the sections say what is damaged.
 func Meta(ctx context.Context, st *store.Store, man results.Manifest) (report.Meta, error) {
 	m := report.Meta{Title: man.Name, Run: results.Run{Manifest: man}}
-	c, err := score.CountsOf(ctx, st, man)
-	if err != nil && !errors.Is(err, results.FaultDamaged) {
+	extents, err := st.Extents(ctx, man)
+	versions, unread := st.Versions(ctx)
+	if err := cmp.Or(err, unread); err != nil && !errors.Is(err, results.FaultDamaged) {
 		return m, err
 	}
-	m.Versions = c.Versions
-	m.Extents = slices.DeleteFunc(c.Extents, func(e results.Extent) bool { return !st.Shows(e.Model) })
+	m.Versions = versions
+	m.Extents = slices.DeleteFunc(extents, func(e results.Extent) bool { return !st.Shows(e.Model) })
 	return m, nil
 }

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -81,34 +80,6 @@ func TestTails(t *testing.T) {
 			high, _ := stats.Quantile(v, 0.975)
 			if a, b, ok := tails.Ends(i, .025); a != low || b != high || ok != (len(v) > 0) {
 				t.Fatalf("score %d: %v, %v, %v; want %v, %v of %d", i, a, b, ok, low, high, len(v))
-			}
-		}
-	})
-}
-
-// TestOrder: values come in ascending order, equal ones by their items.
-func TestOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom([]*rapid.Generator[float64]{
-			rapid.Float64(), rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 1e300, -1e308, math.MaxFloat64}), rapid.Just(0.1),
-		}).Draw(t, "kind")
-		values := rapid.SliceOfN(kind, 0, 200).Draw(t, "values")
-		items := make([]int32, len(values))
-		order := make([]int, len(values))
-		for i := range items {
-			items[i], order[i] = rapid.Int32Range(0, 9).Draw(t, "item"), i
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			if values[a] != values[b] {
-				return cmp.Compare(values[a], values[b])
-			}
-			return cmp.Compare(items[a], items[b])
-		})
-		got, of := slices.Clone(values), slices.Clone(items)
-		Order(got, of)
-		for i, at := range order {
-			if got[i] != values[at] || of[i] != items[at] {
-				t.Fatalf("%v of items %v, of %v of items %v", got, of, values, items)
 			}
 		}
 	})

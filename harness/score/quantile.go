@@ -1,7 +1,9 @@
 package score
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"assay/results"
 )
@@ -19,20 +21,19 @@ type Observation struct {
 // from: with type 7, the interval of a 95th percentile lies too low. The median
 // is the same in both.
 func (s *PairSample) Quantiles(obs []Observation, q ...float64) []*results.Estimate {
-	o := ordered{values: make([]float64, len(obs)), items: make([]int32, len(obs))}
+	o := ordered(slices.Clone(obs))
+	slices.SortFunc(o, func(a, b Observation) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Item, b.Item)) })
 	all := s.Column()
-	for i, x := range obs {
-		o.values[i], o.items[i] = x.Value, int32(x.Item)
+	for _, x := range o {
 		s.Add(all, x.Item, 1)
 	}
-	Order(o.values, o.items)
 	// In a replicate, a quantile lies near that of the observations themselves. How
 	// many are drawn of those below is a column's sum, and from there it is not far.
 	from, below := make([]int, len(q)), make([]int, len(q))
 	for k, p := range q {
 		from[k], below[k] = int(p*float64(len(obs))), s.Column()
-		for _, item := range o.items[:from[k]] {
-			s.Add(below[k], int(item), 1)
+		for _, x := range o[:from[k]] {
+			s.Add(below[k], x.Item, 1)
 		}
 	}
 	replicate := false // the value itself is computed first
@@ -64,10 +65,7 @@ func (s *PairSample) Quantiles(obs []Observation, q ...float64) []*results.Estim
 }
 
 // ordered are observations in ascending order.
-type ordered struct {
-	values []float64
-	items  []int32
-}
+type ordered []Observation
 
 // at is the drawn observation of a rank, from 0, and the one behind it where there is
 // more; below is how many are drawn of those before the observation from.
@@ -75,16 +73,16 @@ func (o ordered) at(w []uint8, from int, below, rank int64, more bool) (this, ne
 	i, left := from, rank-below
 	for left < 0 {
 		i--
-		left += int64(w[o.items[i]])
+		left += int64(w[o[i].Item])
 	}
-	for ; left >= int64(w[o.items[i]]); i++ {
-		left -= int64(w[o.items[i]])
+	for ; left >= int64(w[o[i].Item]); i++ {
+		left -= int64(w[o[i].Item])
 	}
-	this = o.values[i]
-	if !more || left+1 < int64(w[o.items[i]]) {
+	this = o[i].Value
+	if !more || left+1 < int64(w[o[i].Item]) {
 		return this, this
 	}
-	for i++; w[o.items[i]] == 0; i++ {
+	for i++; w[o[i].Item] == 0; i++ {
 	}
-	return this, o.values[i]
+	return this, o[i].Value
 }
