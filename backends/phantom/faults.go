@@ -157,25 +157,3 @@ func linger(conn net.Conn) {
 		tcp.SetLinger(0)
 	}
 }
-
-// refused answers for the faults that leave no reply; false: there is one.
-func (t *take) refused(w http.ResponseWriter, loading, broken func()) bool {
-	switch t.fault {
-	case FaultLoading:
-		loading()
-	case FaultInternal:
-		broken()
-	case FaultWrongType:
-		page(w)
-	default:
-		return false
-	}
-	return true
-}
-
-// page is what a proxy in front of nothing says.
-func page(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(200)
-	w.Write([]byte("<!doctype html><title>Welcome</title><p>There is no model here.</p>"))
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -23,9 +22,7 @@ func (s *server) ollama() http.Handler {
 		do           func(w http.ResponseWriter, r *http.Request)
 	}{
 		{"GET", "/{$}", func(w http.ResponseWriter, r *http.Request) { ollamaText(w, 200, "Ollama is running") }},
-		{"GET", "/api/version", func(w http.ResponseWriter, r *http.Request) {
-			ollamaReply(w, 200, map[string]any{"version": ollamaVersion})
-		}},
+		{"GET", "/api/version", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]any{"version": ollamaVersion}) }},
 		{"GET", "/api/tags", s.ollamaTags},
 		{"GET", "/api/ps", s.ollamaPS},
 		{"POST", "/api/show", s.ollamaShow},
@@ -38,6 +35,7 @@ func (s *server) ollama() http.Handler {
 				ollamaText(w, http.StatusMethodNotAllowed, "405 method not allowed")
 				return
 			}
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			e.do(w, r)
 		})
 	}
@@ -56,43 +54,68 @@ func ollamaText(w http.ResponseWriter, status int, text string) {
 	io.WriteString(w, text)
 }
 
-func ollamaReply(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	reply(w, status, v)
-}
-
-func ollamaError(w http.ResponseWriter, status int, message string) {
-	ollamaReply(w, status, map[string]string{"error": message})
-}
-
-// ollamaRefuse is an error that the model's runner reports: a stream by then.
-func ollamaRefuse(w http.ResponseWriter, status int, message string) {
+func ollamaRefuse(w http.ResponseWriter, j job, t trouble) {
+	status, message, runner := 400, "", false // the model's runner reports it: a stream by then
+	switch t.is {
+	case emptyBody:
+		message = "missing request body"
+	case noJSON: // the field's type is named after Ollama's package, not ours
+		message = strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(t.cause.Error())
+	case noName:
+		message = "model is required"
+	case unknownModel:
+		status, message = 404, fmt.Sprintf("model '%s' not found", j.name)
+	case badFormat:
+		status, message = 500, fmt.Sprintf(`invalid format: %q; expected "json" or a valid JSON Schema object`, t.cause)
+	case unthinking:
+		message = fmt.Sprintf("%q does not support thinking", j.name)
+	case badOption:
+		status, message = 500, fmt.Sprintf("option %q must be of type integer", t.cause)
+	case badPicture:
+		status, message, runner = 500, "Failed to create new sequence: failed to process inputs: "+t.cause.Error(), true
+	case tooLong:
+		message, runner = "the input length exceeds the context length", j.stream
+	case badSchema:
+		status, message = 500, "invalid JSON schema in format"
+	case loading:
+		status, message = 503, "the model is still being loaded"
+	default:
+		status, message = 500, ollamaBroken
+	}
+	body := map[string]string{"error": message}
+	if !runner {
+		send(w, status, body)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(encode(map[string]string{"error": message}))
+	w.Write(encode(body))
 	http.NewResponseController(w).Flush()
 }
 
-func ollamaDetails(p Profile) map[string]any {
-	return map[string]any{"parent_model": "", "format": "gguf", "family": "phantom", "families": []string{"phantom"},
-		"parameter_size": size(p.Weights), "quantization_level": "F32"}
+const ollamaBroken = "the model's runner has stopped"
+
+// ollamaModel is what lists of models say of one, with what a list adds.
+func ollamaModel(p Profile, more map[string]any) map[string]any {
+	more["name"], more["model"], more["size"], more["digest"], more["details"] = p.Name+":latest", p.Name+":latest", p.Weights*4, digest(p), ollamaDetails(p)
+	return more
 }
 
-// size writes parameters the usual way: "4.3B".
-func size(n int64) string {
-	if n >= 1_000_000_000 {
-		return fmt.Sprintf("%.1fB", float64(n)/1e9)
+func ollamaDetails(p Profile) map[string]any {
+	size := fmt.Sprintf("%dM", p.Weights/1_000_000)
+	if p.Weights >= 1_000_000_000 {
+		size = fmt.Sprintf("%.1fB", float64(p.Weights)/1e9)
 	}
-	return fmt.Sprintf("%dM", n/1_000_000)
+	return map[string]any{"parent_model": "", "format": "gguf", "family": "phantom", "families": []string{"phantom"},
+		"parameter_size": size, "quantization_level": "F32"}
 }
 
 func (s *server) ollamaTags(w http.ResponseWriter, r *http.Request) {
 	list := []any{}
 	for _, p := range s.readers {
-		list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "modified_at": s.began.Format(time.RFC3339Nano),
-			"size": p.Weights * 4, "digest": digest(p), "details": ollamaDetails(p)})
+		list = append(list, ollamaModel(p, map[string]any{"modified_at": s.began.Format(time.RFC3339Nano)}))
 	}
-	ollamaReply(w, 200, map[string]any{"models": list})
+	send(w, 200, map[string]any{"models": list})
 }
 
 func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
@@ -101,11 +124,10 @@ func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
 	list := []any{}
 	for _, p := range s.readers {
 		if at, ok := s.used[p.Name]; ok {
-			list = append(list, map[string]any{"name": p.Name + ":latest", "model": p.Name + ":latest", "size": p.Weights * 4, "digest": digest(p),
-				"details": ollamaDetails(p), "expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context})
+			list = append(list, ollamaModel(p, map[string]any{"expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context}))
 		}
 	}
-	ollamaReply(w, 200, map[string]any{"models": list})
+	send(w, 200, map[string]any{"models": list})
 }
 
 func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
@@ -113,21 +135,21 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 		Model string `json:"model"`
 		Name  string `json:"name"`
 	}
-	asked, ok := s.ollamaRead(w, r, &req, func() string { return cmp.Or(req.Model, req.Name) })
+	j, ok := s.ollamaRead(w, r, &req, func() string { return cmp.Or(req.Model, req.Name) })
 	if !ok {
 		return
 	}
-	p, can := asked.of, []string{"completion"}
+	p, can := j.reader, []string{"completion"}
 	if p.Vision {
 		can = append(can, "vision")
 	}
 	if p.Thinking != ThinksNot {
 		can = append(can, "thinking")
 	}
-	const template = "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}"
-	ollamaReply(w, 200, map[string]any{
-		"modelfile": "# A synthetic reader; it has no weights.\nFROM " + p.Name + ":latest\n", "parameters": fmt.Sprintf("num_ctx                        %d", p.Context),
-		"template": template, "details": ollamaDetails(p),
+	send(w, 200, map[string]any{
+		"modelfile":  "# A synthetic reader; it has no weights.\nFROM " + p.Name + ":latest\n",
+		"parameters": fmt.Sprintf("num_ctx                        %d", p.Context),
+		"template":   "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}", "details": ollamaDetails(p),
 		"model_info": map[string]any{"general.architecture": "phantom", "general.file_type": 0, "general.parameter_count": p.Weights,
 			"phantom.context_length": p.Context},
 		"tensors":      []any{map[string]any{"name": "token_embd.weight", "type": "F32", "shape": []int{1, 1}}},
@@ -135,77 +157,74 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ollamaAsked is a request as it came.
-type ollamaAsked struct {
-	body  []byte
-	files lifted    // the pictures that were lifted from it
-	read  time.Time // when all of it had come
-	of    Profile
+// ollamaRead reads a request and finds the model by the name in it, with or without a tag;
+// or answers with what is wrong.
+func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) (j job, ok bool) {
+	j, t := read(w, r, into)
+	if t.is == fine {
+		j.name = name()
+		j.reader, ok = s.reader(strings.TrimSuffix(j.name, ":latest"))
+		switch {
+		case j.name == "":
+			t.is = noName
+		case !ok:
+			t.is = unknownModel
+		}
+	}
+	if t.is != fine {
+		s.refuse(w, j, t)
+	}
+	return j, t.is == fine
 }
 
-// ollamaRead decodes a request, but for its pictures, and finds the model by the name in
-// it, with or without a tag; or answers with what is wrong.
-func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) (a ollamaAsked, ok bool) {
-	b, err := body(r)
-	a.body, a.read = b, time.Now()
-	short, files := lift(b)
-	a.files = files
-	if err == nil && len(bytes.TrimSpace(b)) == 0 {
-		err = errors.New("missing request body")
-	}
-	if err == nil {
-		err = json.NewDecoder(bytes.NewReader(short)).Decode(into)
-	}
-	if err != nil {
-		// The field's type is named after Ollama's package, not ours.
-		ollamaError(w, 400, strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(err.Error()))
-		return a, false
-	}
-	if name() == "" {
-		ollamaError(w, 400, "model is required")
-		return a, false
-	}
-	if a.of, ok = s.reader(strings.TrimSuffix(name(), ":latest")); !ok {
-		ollamaError(w, 404, fmt.Sprintf("model '%s' not found", name()))
-	}
-	return a, ok
+// ollamaLoaded is an answer to a request that asks for nothing but its model in memory.
+func (s *server) ollamaLoaded(w http.ResponseWriter, j job, answer map[string]any) {
+	s.count(j.reader.Name, 0)
+	s.load(j.reader)
+	answer["model"], answer["created_at"], answer["done"], answer["done_reason"] = j.name, now(), true, "load"
+	send(w, 200, answer)
 }
 
-// ollamaGenerate loads models and takes them out of memory, which needs no
-// prompt. Phantoms answer in conversations only.
+// ollamaGenerate continues raw texts, loads models and takes them out of memory. Phantoms
+// answer questions in conversations only.
 func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Model     string `json:"model"`
 		Prompt    string `json:"prompt"`
+		Raw       bool   `json:"raw"`
 		KeepAlive any    `json:"keep_alive"`
+		Options   struct {
+			Predict int   `json:"num_predict"`
+			Seed    int64 `json:"seed"`
+		} `json:"options"`
 	}
-	asked, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
+	j, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
 	if !ok {
 		return
 	}
-	p := asked.of
-	if req.Prompt != "" {
-		ollamaError(w, 400, "phantoms answer at /api/chat only")
+	answer := map[string]any{"model": j.name, "created_at": now(), "response": "", "done": true}
+	switch {
+	case req.Raw:
+		m, t := s.goOn(j.reader, req.Prompt, req.Options.Predict, req.Options.Seed)
+		if t.is != fine {
+			s.refuse(w, j, t)
+			return
+		}
+		answer["response"], answer["done_reason"], answer["prompt_eval_count"], answer["eval_count"] = m.text, m.finish, m.prompt, m.tokens
+	case req.Prompt != "":
+		send(w, 400, map[string]string{"error": "phantoms answer at /api/chat only"})
+		return
+	case req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s":
+		answer["done_reason"] = "unload"
+		s.mu.Lock()
+		delete(s.used, j.reader.Name)
+		delete(s.loaded, j.reader.Name)
+		s.mu.Unlock()
+	default:
+		s.ollamaLoaded(w, j, answer)
 		return
 	}
-	why := "load"
-	if req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s" {
-		why = "unload"
-		s.mu.Lock()
-		delete(s.used, p.Name)
-		delete(s.loaded, p.Name)
-		s.mu.Unlock()
-	} else {
-		s.count(p.Name, 0)
-		s.load(p)
-	}
-	ollamaReply(w, 200, struct {
-		Model    string `json:"model"`
-		Created  string `json:"created_at"`
-		Response string `json:"response"`
-		Done     bool   `json:"done"`
-		Reason   string `json:"done_reason"`
-	}{req.Model, now(), "", true, why})
+	send(w, 200, answer)
 }
 
 type chatRequest struct {
@@ -226,18 +245,29 @@ type chatMessage struct {
 
 func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	var req chatRequest
-	asked, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
+	j, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
 	if !ok {
 		return
 	}
-	p := asked.of
 	if len(req.Messages) == 0 {
-		s.count(p.Name, 0)
-		s.load(p)
-		ollamaReply(w, 200, map[string]any{"model": req.Model, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
+		s.ollamaLoaded(w, j, map[string]any{"message": map[string]any{"role": "assistant", "content": ""}})
 		return
 	}
-	j := job{began: asked.read, body: asked.body, reader: p, name: req.Model, stream: req.Stream == nil || *req.Stream}
+	t := req.job(&j, s.options.Skill)
+	var a *take
+	if t.is == fine {
+		a, t = s.prepare(j)
+	}
+	if t.is != fine {
+		s.refuse(w, j, t)
+		return
+	}
+	s.ollamaAnswer(w, r, a)
+}
+
+// job reads what is asked of a model.
+func (req chatRequest) job(j *job, skill skill) trouble {
+	j.stream = req.Stream == nil || *req.Stream
 	switch f := string(bytes.TrimSpace(req.Format)); {
 	case f == "" || f == "null" || f == `""`:
 	case f == `"json"`:
@@ -245,75 +275,40 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	case f[0] == '{':
 		j.ask.Schema = req.Format
 	default:
-		ollamaError(w, 500, fmt.Sprintf(`invalid format: %q; expected "json" or a valid JSON Schema object`, f))
-		return
+		return trouble{badFormat, fmt.Errorf("%s", f)}
 	}
 	if on, ok := req.Think.(bool); ok {
 		j.ask.Think = &on
-		if on && p.Thinking == ThinksNot {
-			ollamaError(w, 400, fmt.Sprintf("%q does not support thinking", req.Model))
-			return
+		if on && j.reader.Thinking == ThinksNot {
+			return trouble{is: unthinking}
 		}
 	}
-	bad := ""
-	whole := func(name string, none int) int {
+	whole := map[string]int{"num_ctx": j.reader.Context}
+	for _, name := range []string{"num_predict", "seed", "num_ctx"} {
 		v, given := req.Options[name]
-		if !given {
-			return none
-		}
 		n, ok := v.(float64)
-		if !ok || n != math.Trunc(n) {
-			bad = name
+		if given && (!ok || n != math.Trunc(n)) {
+			return trouble{badOption, fmt.Errorf("%s", name)}
 		}
-		return int(n)
+		if given {
+			whole[name] = int(n)
+		}
 	}
-	limit, seed, context := whole("num_predict", 0), whole("seed", 0), whole("num_ctx", p.Context)
-	if bad != "" {
-		ollamaError(w, 500, fmt.Sprintf("option %q must be of type integer", bad))
-		return
+	j.maxTokens, j.ask.Seed = max(whole["num_predict"], 0), int64(whole["seed"])
+	if req.Truncate != nil && !*req.Truncate {
+		j.context = whole["num_ctx"]
 	}
-	j.maxTokens, j.ask.Seed = max(limit, 0), int64(seed)
-
-	var texts []string
 	for _, m := range req.Messages {
-		texts = append(texts, m.Content)
-		j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: m.Content, Shows: len(m.Images) > 0})
-		var shown []Film // the last message that has any gives those that the reader looks at
+		var parts []part
 		for _, image := range m.Images {
-			if !p.Vision {
-				break // they are dropped without a word
-			}
-			film, err := j.look(s.options.Skill, asked.files.file(image), "")
-			if err != nil {
-				ollamaRefuse(w, 500, "Failed to create new sequence: failed to process inputs: "+err.Error())
-				return
-			}
-			shown = append(shown, film)
+			parts = append(parts, part{picture: image})
 		}
-		if len(shown) > 0 {
-			j.ask.Films = shown
+		if t := j.hear(skill, m.Role, append(parts, part{text: m.Content})); t.is != fine {
+			return t
 		}
-		j.prompt.Say(m.Content)
 	}
-	j.ask.Prompt = strings.Join(texts, "\n")
-	if n := promptTokens(j); n > context && req.Truncate != nil && !*req.Truncate {
-		const message = "the input length exceeds the context length"
-		if j.stream {
-			ollamaRefuse(w, 400, message)
-		} else {
-			ollamaError(w, 400, message)
-		}
-		return
-	}
-	t, err := s.prepare(j)
-	if err != nil {
-		ollamaError(w, 500, "invalid JSON schema in format")
-		return
-	}
-	s.ollamaAnswer(w, r, t)
+	return trouble{}
 }
-
-func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 
 // ollamaLine is one line of a reply. The order of fields is Ollama's.
 type ollamaLine struct {
@@ -340,20 +335,21 @@ type ollamaMessage struct {
 const ollamaLoad = 900 * time.Microsecond
 
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
-	if t.refused(w, func() { ollamaError(w, 503, "the model is still being loaded") }, func() { ollamaError(w, 500, "the model's runner has stopped") }) {
-		return
-	}
 	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte("\n"),
-		problem: append(encode(map[string]string{"error": "the model's runner has stopped"}), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
+		problem: append(encode(map[string]string{"error": ollamaBroken}), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
 	line := func(l ollamaLine) error {
 		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
+		if !t.stream {
+			send(w, 200, l)
+			return nil
+		}
 		return out.send(append(encode(l), '\n'))
 	}
 	if t.stream {
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		if t.fault == faultRoleFirst && line(ollamaLine{}) != nil {
-			return
-		}
+	}
+	if t.fault == faultRoleFirst && line(ollamaLine{}) != nil { // it strikes streams only
+		return
 	}
 	err := s.play(r.Context(), t, func(_ int, p chunk) error {
 		switch {
@@ -367,20 +363,13 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	if out.ended(err) {
 		return
 	}
-	load := ollamaLoad + t.load
-	end := ollamaLine{Done: true, Reason: "stop", Total: int64(time.Since(t.began)), Load: int64(load), PromptN: t.promptTokens,
-		Prompt: int64(max(t.first.Sub(t.began)-load, 1)), EvalN: t.tokens(), Eval: int64(max(t.last.Sub(t.first), 1))}
-	if t.cut {
-		end.Reason = "length"
+	end := ollamaLine{Done: true, Reason: t.finish()}
+	if load := ollamaLoad + t.load; t.fault != FaultNoUsage {
+		end.Total, end.Load, end.PromptN, end.Prompt = int64(time.Since(t.began)), int64(load), t.promptTokens, int64(max(t.first.Sub(t.began)-load, 1))
+		end.EvalN, end.Eval = t.tokens, int64(max(t.last.Sub(t.first), 1))
 	}
-	if t.fault == FaultNoUsage {
-		end = ollamaLine{Done: true, Reason: end.Reason}
+	if !t.stream {
+		end.Message.Thinking, end.Message.Content = text(t.chunks)
 	}
-	if t.stream {
-		line(end) // a client that is gone needs no answer
-		return
-	}
-	end.Model, end.CreatedAt, end.Message.Role = t.name, now(), "assistant"
-	end.Message.Thinking, end.Message.Content = text(t.chunks)
-	ollamaReply(w, 200, end)
+	line(end) // a client that is gone needs no answer
 }

@@ -2,6 +2,7 @@ package phantom
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,11 @@ type completion struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	MaxTokens           *int   `json:"max_tokens"`
-	MaxCompletionTokens *int   `json:"max_completion_tokens"`
-	Predict             *int   `json:"n_predict"` // llama-server
-	Seed                *int64 `json:"seed"`
-	ResponseFormat      *struct {
+	MaxTokens           *int  `json:"max_tokens"`
+	MaxCompletionTokens *int  `json:"max_completion_tokens"`
+	Predict             *int  `json:"n_predict"` // llama-server
+	Seed                int64 `json:"seed"`
+	ResponseFormat      struct {
 		Type       string          `json:"type"`
 		Schema     json.RawMessage `json:"schema"`
 		JSONSchema struct {
@@ -41,12 +42,10 @@ type completion struct {
 	TimingsPerToken bool   `json:"timings_per_token"` // llama-server
 	CachePrompt     *bool  `json:"cache_prompt"`      // llama-server
 	CacheSalt       string `json:"cache_salt"`        // vLLM
-
-	files lifted // its pictures, lifted from Messages
 }
 
-// part is a chunk of a message's content.
-type part struct {
+// content is what a message says and shows: a text, or a list.
+type content []struct {
 	Type  string `json:"type"`
 	Text  string `json:"text"`
 	Image struct {
@@ -55,168 +54,267 @@ type part struct {
 	UUID string `json:"uuid"` // vLLM
 }
 
-// What is wrong with a request. The protocols have their own words for each.
-var (
-	errNoMessages = errors.New("no messages")
-	errMessages   = errors.New("messages are not a list")
-	errPicture    = errors.New("a picture cannot be read")
-	errFetch      = errors.New("a picture stands elsewhere")
-	errBlind      = errors.New("the model cannot see")
-	errFormat     = errors.New("unknown response format")
-)
-
-// parse reads a request's JSON.
-func (c *completion) parse(body []byte) error {
-	short, files := lift(body)
-	c.files = files
-	return json.Unmarshal(short, c)
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(b []byte) error {
+	type list content
+	if bytes.HasPrefix(b, []byte("[")) {
+		return json.Unmarshal(b, (*list)(c))
+	}
+	*c = make(content, 1)
+	return json.Unmarshal(b, &(*c)[0].Text)
 }
 
-// job reads the conversation of a request for a reader.
-func (c completion) job(skill skill, p Profile, began time.Time, body []byte) (job, error) {
-	j := job{began: began, body: body, reader: p, name: c.Model, stream: c.Stream}
+// known is who answers to a name: any name where a reader is loaded.
+func (s *server) known(name string) (Profile, bool) {
+	if p, ok := s.reader(name); ok {
+		return p, true
+	}
+	return s.reader(s.options.Loaded)
+}
+
+// complete answers a chat completion: with a whole reply, or with stream.
+func (s *server) complete(w http.ResponseWriter, r *http.Request, whole func(*take, completed) completed, stream func(http.ResponseWriter, *http.Request, *take, completion)) {
+	var c completion
+	j, t := read(w, r, &c)
+	if t.is == fine {
+		t = s.asked(&j, c)
+	}
+	var a *take
+	if t.is == fine {
+		a, t = s.prepare(j)
+	}
+	switch {
+	case t.is != fine:
+		s.refuse(w, j, t)
+	case c.Stream:
+		stream(w, r, a, c)
+	default:
+		if err := s.play(r.Context(), a, func(int, chunk) error { return nil }); err != nil {
+			panic(http.ErrAbortHandler) // the client is gone, or the server is
+		}
+		thinking, answer := text(a.chunks)
+		message := map[string]any{"role": "assistant", "content": answer}
+		if thinking != "" {
+			message[s.protocol.thinks] = thinking
+		}
+		reply := s.completed(a, "chat.completion")
+		reply.Choices, reply.Usage = []option{{Finish: new(a.finish()), Message: message, Logs: s.protocol.logs, Tokens: s.protocol.logs}}, a.usage()
+		send(w, 200, whole(a, reply))
+	}
+}
+
+// asked reads the conversation of a request.
+func (s *server) asked(j *job, c completion) (t trouble) {
+	j.name, j.stream = c.Model, c.Stream
+	var ok bool
+	if j.reader, ok = s.known(c.Model); !ok {
+		return trouble{is: unknownModel}
+	}
 	for _, n := range []*int{c.Predict, c.MaxCompletionTokens, c.MaxTokens} {
 		if n != nil {
 			j.maxTokens = max(*n, 0)
 			break
 		}
 	}
-	if c.Seed != nil {
-		j.ask.Seed = *c.Seed
+	j.context, j.ask.Seed, j.ask.Think = j.reader.Context, c.Seed, c.Template.Thinking
+	schemas := []json.RawMessage{c.JSONSchema, c.Structured.JSON}
+	switch f := c.ResponseFormat; f.Type {
+	case "", "text":
+	case "json_object", "json_schema":
+		j.ask.JSON = true
+		schemas = append(schemas, f.Schema, f.JSONSchema.Schema)
+	default:
+		return trouble{badFormat, errors.New(f.Type)}
 	}
-	j.ask.Think = c.Template.Thinking
-	if err := c.format(&j.ask); err != nil {
-		return j, err
+	for _, schema := range schemas {
+		if j.ask.Schema == nil && len(schema) > 0 && string(schema) != "null" {
+			j.ask.Schema = schema
+		}
 	}
 	if len(c.Messages) == 0 || string(c.Messages) == "null" {
-		return j, errNoMessages
+		return trouble{is: noMessages}
 	}
 	var messages []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
+		Role    string  `json:"role"`
+		Content content `json:"content"`
 	}
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
-		return j, errMessages
+		return trouble{badMessages, err}
 	}
 	j.prompt = Prompt{Salt: c.CacheSalt, Fresh: c.CachePrompt != nil && !*c.CachePrompt}
-	var texts []string
 	for _, m := range messages {
-		var whole string
-		if !bytes.HasPrefix(m.Content, []byte("[")) && json.Unmarshal(m.Content, &whole) == nil {
-			texts = append(texts, whole)
-			j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: whole})
-			j.prompt.Say(whole)
-			continue
-		}
 		var parts []part
-		if err := json.Unmarshal(m.Content, &parts); err != nil {
-			return j, errMessages
+		for _, p := range m.Content {
+			one := part{text: p.Text, named: p.UUID}
+			if p.Type == "image_url" {
+				if !j.reader.Vision {
+					return trouble{is: blind}
+				}
+				if one.picture, t = dataURL(p.Image.URL); t.is != fine {
+					return t
+				}
+			}
+			parts = append(parts, one)
 		}
-		var shown []Film // the last message that has any gives those that the reader looks at
-		var said []string
-		for _, one := range parts {
-			if one.Type != "image_url" {
-				said = append(said, one.Text)
-				j.prompt.Say(one.Text)
-				continue
-			}
-			if !p.Vision {
-				return j, errBlind
-			}
-			file, err := dataURL(one.Image.URL, c.files)
-			if err != nil {
-				return j, err
-			}
-			film, err := j.look(skill, file, one.UUID)
-			if err != nil {
-				return j, errPicture
-			}
-			shown = append(shown, film)
-		}
-		texts = append(texts, said...)
-		j.ask.Talk = append(j.ask.Talk, Line{Role: m.Role, Text: strings.Join(said, "\n"), Shows: len(shown) > 0})
-		if len(shown) > 0 {
-			j.ask.Films = shown
+		if t := j.hear(s.options.Skill, m.Role, parts); t.is != fine {
+			return t
 		}
 	}
-	j.ask.Prompt = strings.Join(texts, "\n")
-	return j, nil
-}
-
-// format takes over what the answer has to look like.
-func (c completion) format(a *Ask) error {
-	a.Schema = given(c.JSONSchema, c.Structured.JSON)
-	if c.ResponseFormat == nil {
-		return nil
-	}
-	switch c.ResponseFormat.Type {
-	case "", "text":
-	case "json_object":
-		a.JSON = true
-		a.Schema = given(a.Schema, c.ResponseFormat.Schema)
-	case "json_schema":
-		a.JSON = true
-		a.Schema = given(a.Schema, c.ResponseFormat.JSONSchema.Schema)
-	default:
-		return fmt.Errorf("%w: %s", errFormat, c.ResponseFormat.Type)
-	}
-	return nil
-}
-
-// given is the first schema that is there.
-func given(all ...json.RawMessage) json.RawMessage {
-	for _, s := range all {
-		if len(s) > 0 && string(s) != "null" {
-			return s
-		}
-	}
-	return nil
+	return trouble{}
 }
 
 // dataURL is the file that a data URL carries.
-func dataURL(url string, files lifted) ([]byte, error) {
+func dataURL(url string) ([]byte, trouble) {
 	if !strings.HasPrefix(url, "data:") {
-		return nil, errFetch
+		return nil, trouble{is: elsewhere}
 	}
-	_, data, ok := strings.Cut(url, ";base64,")
-	if !ok {
-		return nil, errPicture
+	_, data, _ := strings.Cut(url, ";base64,")
+	file, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(file) == 0 {
+		return nil, trouble{badPicture, err}
 	}
-	file, err := base64.StdEncoding.AppendDecode(nil, []byte(data))
-	if file = files.file(file); err != nil || len(bytes.TrimSpace(file)) == 0 {
-		return nil, errPicture
-	}
-	return file, nil
+	return file, trouble{}
 }
 
-// id is the name of a completion; no two of a server's replies share one.
-func (s *server) id() string {
+// continued is a request to continue a text, to either server.
+type continued struct {
+	Model   string `json:"model"`
+	Prompt  string `json:"prompt"`
+	Predict int    `json:"n_predict"` // llama-server
+	Max     int    `json:"max_tokens"`
+	Seed    int64  `json:"seed"`
+}
+
+// goesOn answers with how a text goes on, in a server's shape.
+func (s *server) goesOn(shape func(model string, m more) map[string]any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var c continued
+		j, t := read(w, r, &c)
+		j.name = c.Model
+		p, ok := s.known(c.Model)
+		if t.is == fine && !ok {
+			t.is = unknownModel
+		}
+		var m more
+		if t.is == fine {
+			m, t = s.goOn(p, c.Prompt, cmp.Or(c.Predict, c.Max), c.Seed)
+		}
+		if t.is != fine {
+			s.refuse(w, j, t)
+			return
+		}
+		send(w, 200, shape(c.Model, m))
+	}
+}
+
+// completed is one event of a stream, or a whole reply, with what either server puts in it.
+type completed struct {
+	ID          string        `json:"id"`
+	Object      string        `json:"object"`
+	Created     int64         `json:"created"`
+	Model       string        `json:"model"`
+	Fingerprint string        `json:"system_fingerprint,omitempty"` // llama-server
+	Choices     []option      `json:"choices"`
+	Usage       *usage        `json:"usage,omitempty"`
+	Timings     *llamaTimings `json:"timings,omitempty"`
+	Metrics     *vllmMetrics  `json:"metrics,omitempty"`
+}
+
+type option struct {
+	Index   int             `json:"index"`
+	Delta   map[string]any  `json:"delta,omitzero"`
+	Message map[string]any  `json:"message,omitempty"`
+	Logs    json.RawMessage `json:"logprobs,omitzero"` // vLLM
+	Finish  *string         `json:"finish_reason"`
+	Tokens  json.RawMessage `json:"token_ids,omitzero"` // vLLM
+}
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+func (t *take) usage() *usage {
+	u := &usage{Prompt: t.promptTokens, Completion: t.tokens, Total: t.promptTokens + t.tokens}
+	u.Details.Cached = t.reused.Tokens
+	return u
+}
+
+// completed is a reply to which nothing was said yet. No two of a server's share an ID.
+func (s *server) completed(t *take, object string) completed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	return fmt.Sprintf("chatcmpl-phantom%016x", s.last)
+	return completed{ID: fmt.Sprintf("chatcmpl-phantom%016x", s.last), Object: object, Created: time.Now().Unix(), Model: t.name, Fingerprint: s.protocol.build, Choices: []option{}}
 }
 
-// finish is the reason why a reply ended.
-func (t *take) finish() string {
-	if t.cut {
-		return "length"
+// speak sends a reply as a stream's events. llama-server sends some of them together.
+func (s *server) speak(out *sink, t *take, c completion) error {
+	llama := s.protocol.name == "llamacpp"
+	empty := s.completed(t, "chat.completion.chunk")
+	var held []byte
+	say := func(e completed, more bool) error {
+		held = fmt.Appendf(held, "data: %s\n\n", encode(e))
+		if more && llama {
+			return nil
+		}
+		b := held
+		held = nil
+		return out.send(b)
 	}
-	return "stop"
+	event := func(finish *string, delta map[string]any) completed {
+		e := empty
+		e.Choices = []option{{Finish: finish, Delta: delta, Logs: s.protocol.logs, Tokens: s.protocol.logs}}
+		return e
+	}
+	role := event(nil, map[string]any{"role": "assistant", "content": map[bool]any{true: nil, false: ""}[llama]})
+	if t.fault == faultRoleFirst {
+		if err := say(role, false); err != nil {
+			return err
+		}
+	}
+	n := 0
+	err := s.play(out.ctx, t, func(i int, p chunk) error {
+		if i == 0 && t.fault != faultRoleFirst {
+			if err := say(role, t.ask.Schema == nil); err != nil {
+				return err
+			}
+		}
+		key := "content"
+		if p.thinking {
+			key = s.protocol.thinks
+		}
+		e := event(nil, map[string]any{key: p.text})
+		if n += p.tokens; llama && c.TimingsPerToken {
+			e.Timings = t.llamaTimings(n)
+		}
+		return say(e, false)
+	})
+	if err != nil {
+		return err
+	}
+	end, counts := event(new(t.finish()), map[string]any{}), empty
+	counts.Usage = t.usage()
+	if llama {
+		counts.Timings = t.llamaTimings(t.tokens)
+	} else {
+		counts.Metrics = t.vllmMetrics()
+	}
+	counted := t.fault != FaultNoUsage
+	if counted && !c.StreamOptions.IncludeUsage {
+		end.Timings, counted = counts.Timings, false
+	}
+	if err := say(end, counted); err != nil {
+		return err
+	}
+	if counted {
+		if err := say(counts, false); err != nil {
+			return err
+		}
+	}
+	return out.send([]byte("data: [DONE]\n\n"))
 }
-
-// whole plays a reply that is no stream and gives its message; reasoning is what the
-// server calls that.
-func (s *server) whole(r *http.Request, t *take, reasoning string) map[string]any {
-	if err := s.play(r.Context(), t, func(int, chunk) error { return nil }); err != nil {
-		panic(http.ErrAbortHandler) // the client is gone, or the server is
-	}
-	thinking, answer := text(t.chunks)
-	message := map[string]any{"role": "assistant", "content": answer}
-	if thinking != "" {
-		message[reasoning] = thinking
-	}
-	return message
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

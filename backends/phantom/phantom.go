@@ -14,7 +14,6 @@
 package phantom
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -61,17 +60,21 @@ type Options struct {
 
 // protocol is what phantoms of one kind of server do otherwise than others.
 type protocol struct {
-	name  string
-	serve func(*server) http.Handler
-	keeps habits
-	loads bool // a reader is loaded when it is first asked
+	name   string
+	serve  func(*server) http.Handler
+	refuse func(w http.ResponseWriter, j job, t trouble) // in the server's words
+	keeps  habits
+	loads  bool            // a reader is loaded when it is first asked
+	build  string          // what replies call it
+	thinks string          // the field of a message's reasoning
+	logs   json.RawMessage // what stands for token IDs and their chances, which nobody knows
 }
 
 func protocols() []protocol {
 	return []protocol{
-		{name: "ollama", serve: (*server).ollama, keeps: habits{Block: 1, Pictures: 4}, loads: true},
-		{name: "llamacpp", serve: (*server).llamacpp, keeps: habits{Block: 1}},
-		{name: "vllm", serve: (*server).vllm, keeps: habits{Block: 16, Pictures: allPictures}},
+		{name: "ollama", serve: (*server).ollama, refuse: ollamaRefuse, keeps: habits{Block: 1, Pictures: 4}, loads: true},
+		{name: "llamacpp", serve: (*server).llamacpp, refuse: llamaRefuse, keeps: habits{Block: 1}, build: llamaBuild, thinks: "reasoning_content"},
+		{name: "vllm", serve: (*server).vllm, refuse: vllmRefuse, keeps: habits{Block: 16, Pictures: allPictures}, thinks: "reasoning", logs: json.RawMessage("null")},
 	}
 }
 
@@ -91,7 +94,8 @@ func Handler(o Options) (http.Handler, error) {
 }
 
 func newServer(o Options) (http.Handler, *server, error) {
-	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, judges: map[string]Judge{}, loaded: map[string]bool{}, seen: map[string]int{}, slots: make(chan struct{}, cmp.Or(o.Slots, 1<<16))}
+	s := &server{options: o, began: time.Now(), used: map[string]time.Time{}, judges: map[string]Judge{}, loaded: map[string]bool{},
+		seen: map[string]int{}, tokens: map[string]int{}, slots: make(chan struct{}, cmp.Or(o.Slots, 1<<16))}
 	if o.Skill == nil {
 		return nil, nil, errors.New("phantom: readers need a Skill")
 	}
@@ -114,7 +118,7 @@ func newServer(o Options) (http.Handler, *server, error) {
 		return nil, nil, fmt.Errorf("phantom: expected protocol %s, found %q", strings.Join(Protocols(), ", "), o.Protocol)
 	}
 	s.protocol = protocols()[i]
-	inner := rawHandler(o.Protocol, s.goesOn, s.protocol.serve(s))
+	inner := s.protocol.serve(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
 		inner.ServeHTTP(w, r)
@@ -184,16 +188,18 @@ type server struct {
 	done      totals
 	loaded    map[string]bool // readers, for Ollama
 	seen      map[string]int  // requests by digest, for faults
+	tokens    map[string]int  // by text
+	texts     []string        // by token
 	unwritten error           // of the ledger
 }
 
 // totals count finished replies for /metrics.
 type totals struct {
 	replies, prompt, generated int
-	first, decode              time.Duration
+	first                      time.Duration
 }
 
-// reader finds a reader by name; Ollama's tag "latest" may be left out.
+// reader finds a reader by name.
 func (s *server) reader(name string) (Profile, bool) {
 	i := slices.IndexFunc(s.readers, func(p Profile) bool { return p.Name == name })
 	if i < 0 {
@@ -206,222 +212,4 @@ func (s *server) reader(name string) (Profile, bool) {
 func digest(p Profile) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "phantom reader %+v", p))
 	return hex.EncodeToString(sum[:])
-}
-
-// job is one request as a protocol has read it.
-type job struct {
-	began     time.Time // the request was read
-	body      []byte
-	reader    Profile
-	name      string // the model as the request names it
-	ask       Ask
-	prompt    Prompt
-	pixels    int64
-	maxTokens int // 0: as many as it takes
-	stream    bool
-}
-
-// chunk is a part of a reply that is sent by itself.
-type chunk struct {
-	text     string
-	thinking bool
-	tokens   int
-}
-
-// take is a reply on its way.
-type take struct {
-	job
-	chunks       []chunk
-	cut          bool // the token limit was reached
-	promptTokens int
-	reused       Reuse
-	load         time.Duration // of the model, before it could begin
-	fault        FaultKind
-	pace         *Source   // of jitter
-	due          time.Time // first chunk
-	first, last  time.Time // when chunks were sent
-}
-
-// prepare does everything that takes work.
-func (s *server) prepare(j job) (*take, error) {
-	reply, err := s.reply(j)
-	if err != nil {
-		return nil, err
-	}
-	t := &take{job: j, promptTokens: promptTokens(j), load: s.load(j.reader)}
-	s.strike(t, &reply)
-	thinking, answer := split(reply.Thinking), split(reply.Answer)
-	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
-		thinking = thinking[:min(n, len(thinking))]
-		answer, t.cut = answer[:n-len(thinking)], true
-	}
-	s.record(t, reply)
-	together := max(j.reader.ChunkTokens, 1)
-	if t.fault == faultManyTokens {
-		together = 8
-	}
-	for c := range slices.Chunk(thinking, together) {
-		t.chunks = append(t.chunks, chunk{strings.Join(c, ""), true, len(c)})
-	}
-	for c := range slices.Chunk(answer, together) {
-		t.chunks = append(t.chunks, chunk{strings.Join(c, ""), false, len(c)})
-	}
-	t.reused = s.options.Caches.Take(s.protocol.keeps, j.reader.Name, j.prompt, t.promptTokens)
-	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
-	return t, nil
-}
-
-// tokens are those of the whole reply.
-func (t *take) tokens() int {
-	n := 0
-	for _, p := range t.chunks {
-		n += p.tokens
-	}
-	return n
-}
-
-// jittered is a time as it comes out this once.
-func (t *take) jittered(d time.Duration) time.Duration {
-	if t.reader.Jitter == 0 {
-		return d
-	}
-	return d + time.Duration(float64(d)*t.reader.Jitter*(2*t.pace.Unit()-1))
-}
-
-// load is what a reader's first reply waits for; the other protocols have loaded
-// their model before they listen.
-func (s *server) load(p Profile) time.Duration {
-	if !s.protocol.loads || p.Load == 0 {
-		return 0
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.loaded[p.Name] {
-		return 0
-	}
-	s.loaded[p.Name] = true
-	return p.Load
-}
-
-// promptTokens counts about four letters to a token and 28 x 28 pixels.
-func promptTokens(j job) int { return len(j.ask.Prompt)/4 + 1 + int(j.pixels/784) }
-
-// play sends the chunks when they are due. A chunk that is late does not delay
-// the next one; a first chunk that is late, because reading took longer than it
-// should, moves the others.
-func (s *server) play(ctx context.Context, t *take, send func(i int, p chunk) error) error {
-	s.count(t.reader.Name, 1)
-	defer s.count(t.reader.Name, -1)
-	due, asked := t.due, time.Now()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-		due = due.Add(time.Since(asked))
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	work := s.options.Activity.Begin()
-	defer work.End()
-	if now := time.Now(); now.After(due) {
-		due = now
-	}
-	timer := time.NewTimer(time.Until(due))
-	defer timer.Stop()
-	for i, p := range t.chunks {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-timer.C:
-		}
-		t.last = time.Now()
-		if i == 0 {
-			t.first = t.last
-			work.Decode()
-		}
-		if err := send(i, p); err != nil {
-			return err
-		}
-		due = due.Add(t.jittered(t.reader.PerChunk * time.Duration(p.tokens)))
-		timer.Reset(time.Until(due))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done.replies++
-	s.done.prompt += t.promptTokens
-	s.done.generated += t.tokens()
-	s.done.first += t.first.Sub(t.began)
-	s.done.decode += t.last.Sub(t.first)
-	return nil
-}
-
-func (s *server) count(name string, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy += n
-	s.used[name] = time.Now()
-}
-
-// text is what was said so far, by channel.
-func text(chunks []chunk) (thinking, answer string) {
-	var b [2]strings.Builder
-	for _, p := range chunks {
-		if p.thinking {
-			b[0].WriteString(p.text)
-		} else {
-			b[1].WriteString(p.text)
-		}
-	}
-	return b[0].String(), b[1].String()
-}
-
-// maxBody is more than any request needs: forty pictures of 2048 pixels.
-const maxBody = 512 << 20
-
-var errLong = errors.New("the request is too long")
-
-func body(r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, errLong
-	}
-	if r.ContentLength >= 0 { // io.ReadAll would copy it several times
-		b := make([]byte, r.ContentLength)
-		n, err := io.ReadFull(r.Body, b)
-		return b[:n], err
-	}
-	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if err == nil && len(b) > maxBody {
-		err = errLong
-	}
-	return b, err
-}
-
-// look opens a picture of the conversation; named is what the request calls it,
-// "" for nothing.
-func (j *job) look(skill skill, file []byte, named string) (Film, error) {
-	one, err := skill.Open(file)
-	if err != nil {
-		return one, err
-	}
-	j.pixels += int64(one.Size.X) * int64(one.Size.Y)
-	j.prompt.Show(one.File, one.Size, named)
-	return one, nil
-}
-
-// encode writes JSON as servers do, without the escapes meant for web pages.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("phantom: internal error: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// reply sends a whole JSON body.
-func reply(w http.ResponseWriter, status int, v any) {
-	b := encode(v)
-	w.Header().Set("Content-Length", fmt.Sprint(len(b)))
-	w.WriteHeader(status)
-	w.Write(b) // a client that is gone needs no answer
 }
