@@ -21,7 +21,7 @@ import (
 )
 
 // data is what is known of one study's rated answers.
-type data struct{ *Data }
+type data struct{ *set }
 
 // Corrected are the judged means of a store, of each study that people can rate, plain and
 // corrected by the labels that the last comparison with people kept; where there are none,

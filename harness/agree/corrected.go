@@ -42,7 +42,7 @@ type graded map[labelled]results.Label
 type labelled struct{ name, axis string }
 
 // labelsOf takes them from ratings that were read, in the order of the drawn cases.
-func labelsOf(d *Data, draw *results.Draw) (out []results.Label) {
+func labelsOf(d *set, draw *results.Draw) (out []results.Label) {
 	unit := map[results.Key]int{}
 	for i, u := range d.Units {
 		unit[u.Key] = i
@@ -92,7 +92,7 @@ func drawn(man results.Manifest, study string) *results.Draw {
 
 // drawing is what means are corrected by.
 type drawing struct {
-	*Data
+	*set
 	*results.Draw
 	kind   itemKind
 	labels graded
@@ -123,7 +123,7 @@ func (d *drawing) correct() (out []corrected, unrated int) {
 	slices.SortFunc(cells, func(a, b cell) int {
 		return slices.Compare([]string{a.model, a.arm, a.condition}, []string{b.model, b.arm, b.condition})
 	})
-	for _, a := range d.Protocol.Axes {
+	for _, a := range d.protocol.Axes {
 		if !slices.ContainsFunc(d.Cases, func(c results.Drawn) bool { _, ok := d.label(a, c.Key); return ok }) {
 			continue
 		}
@@ -317,7 +317,7 @@ const (
 
 // correctedSection is judged means beside what they are when labels correct them. Labels of cases
 // that were not drawn by chance correct nothing: draw nil.
-func correctedSection(data *Data, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
+func correctedSection(data *set, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
 	if draw == nil {
 		return refused(data.Name, notDrawn)
 	}

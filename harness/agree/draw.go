@@ -66,7 +66,7 @@ func Draw(ctx context.Context, st *store.Store, w Drawing, out io.Writer) (resul
 		return none, err
 	}
 	var names []string
-	var p *Protocol
+	var p *protocol
 	for i := range all {
 		names = append(names, all[i].Name)
 		if all[i].Name == w.Study || w.Study == "" && len(all) == 1 {
@@ -247,7 +247,7 @@ func Minutes(written io.Reader) (int, error) {
 func (d *data) show(ctx context.Context, st *store.Store, draw results.Draw, w io.Writer) error {
 	out := json.NewEncoder(w)
 	var axes []string
-	for _, a := range d.Protocol.Axes {
+	for _, a := range d.protocol.Axes {
 		if a.Rubric != "" {
 			axes = append(axes, a.Name)
 		}

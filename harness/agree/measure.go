@@ -391,7 +391,7 @@ func (v *view) people(axes []string) (scores [][]float64, items [][]int) {
 	rows := make([]stats.Ratings, len(axes))
 	for k, name := range axes {
 		rows[k] = v.human(name)
-		for _, a := range append(slices.Clone(v.d.Protocol.Axes), peoples(v.d.Protocol)...) {
+		for _, a := range append(slices.Clone(v.d.protocol.Axes), peoples(v.d.protocol)...) {
 			if a.Name == name {
 				of[k] = a
 			}

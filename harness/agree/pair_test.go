@@ -77,7 +77,7 @@ func TestPairIntervals(t *testing.T) {
 }
 
 // gathered is files of ratings joined with the store.
-func (b *bench) gathered(files ...File) *Data {
+func (b *bench) gathered(files ...File) *set {
 	b.t.Helper()
 	man, _, err := b.st.Manifest(b.t.Context())
 	b.must(err)

@@ -47,15 +47,15 @@ func (a axis) Grades() int {
 	return int(a.High-a.Low) + 1
 }
 
-// Protocol is a study with its axes.
-type Protocol struct {
+// protocol is a study with its axes.
+type protocol struct {
 	study.Study
 	Axes []axis
 }
 
 // protocols are the studies of a store that people can rate answers of.
-func protocols(man results.Manifest) ([]Protocol, error) {
-	var out []Protocol
+func protocols(man results.Manifest) ([]protocol, error) {
+	var out []protocol
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		st, err := experiment.NewStudy(name, nil, study.Choice{})
 		if errors.Is(err, experiment.ErrUnknown) {
@@ -64,7 +64,7 @@ func protocols(man results.Manifest) ([]Protocol, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := Protocol{Study: st}
+		p := protocol{Study: st}
 		for _, r := range st.Rubrics {
 			if r.Number == nil {
 				continue
@@ -97,7 +97,7 @@ func fieldOf(r study.Rating, axis string) string {
 }
 
 // readable are the axes that a file of ratings may have.
-func readable(all []Protocol) []judge.Axis {
+func readable(all []protocol) []judge.Axis {
 	var out []judge.Axis
 	for _, p := range all {
 		for _, a := range p.Axes {
@@ -117,14 +117,14 @@ type ratedUnit struct {
 	Name    string      // hex digits
 	Key     results.Key // zero: the store lacks it
 	Item    string
-	Cluster string // Data.Cluster of the item
+	Cluster string // set.Cluster of the item
 	Stratum string // model and condition
 	Part    string
 }
 
-// Data is what is known of one study's rated answers.
-type Data struct {
-	Protocol
+// set is what is known of one study's rated answers.
+type set struct {
+	protocol
 	Seed     uint64
 	Units    []ratedUnit
 	Raters   []string
@@ -150,7 +150,7 @@ type repeat struct {
 
 // Cluster is what an item is drawn together with in intervals and tests: the images that it
 // shares, or itself.
-func (d *Data) Cluster(item string) string {
+func (d *set) Cluster(item string) string {
 	if c := d.clusters[item]; c != "" {
 		return "images " + c
 	}
@@ -166,8 +166,8 @@ type answer struct {
 }
 
 // read reads a study's answers with what judges gave them.
-func read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol) (*Data, error) {
-	d := &Data{Protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
+func read(ctx context.Context, st *store.Store, man results.Manifest, p protocol) (*set, error) {
+	d := &set{protocol: p, Seed: man.Seed, released: man.Released(), Human: map[string]stats.Ratings{}, Judges: map[string][]string{}, Judged: map[string]map[string][]stats.Rating{},
 		Again: map[string]map[string][]repeat{}, Verdicts: map[string]map[string]tallies{}}
 	var err error
 	if d.clusters, err = score.Clusters(ctx, st, p.Name); err != nil {
@@ -187,7 +187,7 @@ func read(ctx context.Context, st *store.Store, man results.Manifest, p Protocol
 }
 
 // gather joins ratings with a study.
-func gather(ctx context.Context, st *store.Store, man results.Manifest, p Protocol, given []judge.Rating) (*Data, error) {
+func gather(ctx context.Context, st *store.Store, man results.Manifest, p protocol, given []judge.Rating) (*set, error) {
 	d, err := read(ctx, st, man, p)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func gather(ctx context.Context, st *store.Store, man results.Manifest, p Protoc
 }
 
 // peoples are the axes that people alone rate.
-func peoples(p Protocol) []axis {
+func peoples(p protocol) []axis {
 	var out []axis
 	for _, a := range p.Rating.People {
 		a.Field = fieldOf(p.Rating, a.Name)
@@ -286,8 +286,8 @@ func peoples(p Protocol) []axis {
 }
 
 // derive computes each rater's grades on the axes that follow from others.
-func (d *Data) derive() {
-	for _, a := range d.Protocol.Axes {
+func (d *set) derive() {
+	for _, a := range d.protocol.Axes {
 		if a.Derived == nil {
 			continue
 		}
@@ -311,7 +311,7 @@ func (d *Data) derive() {
 }
 
 // judgeUnits puts what judges gave beside what people did.
-func (d *Data) judgeUnits() {
+func (d *set) judgeUnits() {
 	byKey := map[results.Key]answer{}
 	for _, a := range d.Answers {
 		byKey[a.Key] = a
@@ -331,7 +331,7 @@ func (d *Data) judgeUnits() {
 }
 
 // walk reads what judges gave every answer, and what became of their judgments.
-func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, asked map[string][]string) error {
+func (d *set) walk(ctx context.Context, st *store.Store, man results.Manifest, asked map[string][]string) error {
 	layout := d.Scores.Layout(asked)
 	type column struct {
 		axis  axis
@@ -339,7 +339,7 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 		place int
 	}
 	var scores, verdicts []column
-	for _, a := range d.Protocol.Axes {
+	for _, a := range d.protocol.Axes {
 		for _, j := range d.Judges[a.Name] {
 			scores = append(scores, column{a, j, layout.Place(a.Score, j)})
 			if a.Rubric != "" {
@@ -414,7 +414,7 @@ func (d *Data) walk(ctx context.Context, st *store.Store, man results.Manifest, 
 
 // finder finds the answer that a rating is of, by the name under which it was drawn,
 // by what judges are shown of it, or by its text; false: the store has none.
-func (d *Data) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (ratedUnit, bool), error) {
+func (d *set) finder(ctx context.Context, st *store.Store, man results.Manifest) (func(judge.Rating) (ratedUnit, bool), error) {
 	type named struct {
 		digits string
 		key    results.Key

@@ -17,7 +17,7 @@ const (
 
 // Split puts rated answers into parts, half of each model and condition into either.
 // Where an answer was put before, it stays. It says whether anything is new.
-func (d *Data) Split(old results.Split) (results.Split, bool) {
+func (d *set) Split(old results.Split) (results.Split, bool) {
 	s := results.Split{Seed: old.Seed, Parts: map[string]string{}}
 	if old.Parts == nil {
 		s.Seed = d.Seed

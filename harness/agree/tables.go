@@ -69,14 +69,14 @@ func Sections(ctx context.Context, st *store.Store, files []File, o Options, kee
 		draw := drawn(man, p.Name)
 		var labels []results.Label
 		if draw != nil {
-			labels = labelsOf(d.Data, draw)
+			labels = labelsOf(d.set, draw)
 			if man.People.Labels == nil {
 				man.People.Labels = map[string][]results.Label{}
 			}
 			news = news || !slices.Equal(man.People.Labels[p.Name], labels)
 			man.People.Labels[p.Name] = labels
 		}
-		secs := d.sections(o, correctedSection(d.Data, draw, labels, kindOf))
+		secs := d.sections(o, correctedSection(d.set, draw, labels, kindOf))
 		for i := range secs {
 			secs[i].Study = p.Name
 		}
@@ -579,7 +579,7 @@ func (d *data) gated(choosing, checking *view) results.Section {
 			}
 			t.Rows = append(t.Rows, cells)
 		}
-		for _, a := range d.Protocol.Axes {
+		for _, a := range d.protocol.Axes {
 			k := d.Verdicts[j][a.Name]
 			if k == nil {
 				continue

@@ -15,7 +15,7 @@ type tally struct {
 	Alarms, Shams                      int // sham answers with a grade on the axis of alarms: those that are one, and all
 }
 
-// tallies are those of one judge, by what is drawn together (Data.Cluster).
+// tallies are those of one judge, by what is drawn together (set.Cluster).
 type tallies map[string]*tally
 
 // Of is the tally of a cluster.
