@@ -27,13 +27,13 @@ type File struct {
 type Card struct {
 	ID      string            `json:"id"` // UUID, or PCI address
 	Name    string            `json:"name"`
-	Fits    map[string]Fit    `json:"fits"`              // by telemetry.Instant, Average, Counter
+	Fits    map[string]fit    `json:"fits"`              // by telemetry.Instant, Average, Counter
 	Refused map[string]string `json:"refused,omitempty"` // why another one has none
 }
 
 // CardOf fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
 func CardOf(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
-	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]Fit{}, Refused: map[string]string{}}
+	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]fit{}, Refused: map[string]string{}}
 	figures := map[string][]timing.PowerReading{}
 	var ticks []timing.CounterReading // where the counter was seen changed
 	for s := range samples {

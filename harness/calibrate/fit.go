@@ -15,9 +15,9 @@ import (
 	"assay/timing"
 )
 
-// Fit is how a device's figures of power lie to those of a meter beside it: figure =
+// fit is how a device's figures of power lie to those of a meter beside it: figure =
 // Gain x meter + Offset, each with a 95 % interval of +/-.
-type Fit struct {
+type fit struct {
 	Gain          float64           `json:"gain"`
 	GainError     float64           `json:"gain_error"`
 	Offset        timing.Milliwatts `json:"offset_mw"`
@@ -31,7 +31,7 @@ type Fit struct {
 }
 
 // Scale is what the meter takes of a fit.
-func (f Fit) Scale() timing.Scale {
+func (f fit) Scale() timing.Scale {
 	return timing.Scale{Gain: f.Gain, Offset: f.Offset, Spread: &f.Spread}
 }
 
@@ -48,8 +48,8 @@ const (
 // fitted fits the figures of one sensor on those of a meter that ran beside it: over
 // stretches in which both are even, at three heights or more. Both lists are in order of time,
 // on one clock. An error says why the fit would not deserve to be used.
-func fitted(figures, meter []timing.PowerReading) (Fit, error) {
-	var f Fit
+func fitted(figures, meter []timing.PowerReading) (fit, error) {
+	var f fit
 	seconds := func(rs []timing.PowerReading) map[int]float64 {
 		sum, n := map[int]float64{}, map[int]float64{}
 		for _, r := range rs {
@@ -98,7 +98,7 @@ func fitted(figures, meter []timing.PowerReading) (Fit, error) {
 	return f, f.fit()
 }
 
-func (f *Fit) fit() error {
+func (f *fit) fit() error {
 	f.Levels = len(f.meter)
 	if f.Levels < leastLevels {
 		return fmt.Errorf("%d stretches of even power of %v or more, it takes %d: let the machine rest, and work at several heights, for ten seconds each", f.Levels, levelLasts, leastLevels)
