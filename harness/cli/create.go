@@ -55,7 +55,7 @@ func draftWrong(format string, args ...any) error { return wrongError{fmt.Errorf
 // Create asks the server which models it has, and writes a file that is not there
 // yet, of what known has. lib is for data whose kind is not said. What is wrong with what is
 // wanted is a wrongError.
-func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (made, error) {
+func (w wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (made, error) {
 	var made made
 	if _, err := os.Lstat(out); err == nil {
 		return made, draftWrong("%s exists and is not overwritten; name another file with --out", out)
@@ -120,7 +120,7 @@ func (w Wanted) Create(ctx context.Context, out string, known config.Known, lib 
 }
 
 // planned reads back what is to be written, and plans it: an experiment without a trial is none.
-func (w Wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, error) {
+func (w wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, error) {
 	cfg, errs := config.Parse(out, []byte(written), known, onDisk{})
 	if len(errs) > 0 {
 		return nil, draftWrong("what you asked for does not make an experiment:\n%w", errs)
@@ -164,7 +164,7 @@ func nameOf(file string) string {
 
 // ask asks a server which models it has, and what it knows of those wanted, and finds out
 // its kind where that is not known. It ends in time with what was found so far.
-func (w Wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made made, err error) {
+func (w wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made made, err error) {
 	ctx, cancel := context.WithTimeout(parent, askWithin)
 	defer cancel()
 	to := wire.Config{URL: w.URL, Key: key}

@@ -107,7 +107,7 @@ func (s streams) compareFleet(c *cli.Context) error {
 	}
 	if c.NArg() == 0 {
 		var err error
-		if all, err = Stations(c); err != nil {
+		if all, err = watchedStations(c); err != nil {
 			return err
 		}
 	}

@@ -67,8 +67,8 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// Wanted is what a bench.yaml is to be for.
-type Wanted struct {
+// wanted is what a bench.yaml is to be for.
+type wanted struct {
 	Name          string // of the experiment and its store; "": that of the file
 	Study         string
 	Kind          string // of the server
@@ -88,7 +88,7 @@ type Wanted struct {
 var form string
 
 // Write makes the file's text. Words from outside stand in quotes or in comments.
-func (w Wanted) Write(ids []backends.Identity) string {
+func (w wanted) Write(ids []backends.Identity) string {
 	type model struct {
 		Key, About string
 		Blind      bool
@@ -96,7 +96,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 	}
 	type levels struct{ Condition, Parameter, Levels string }
 	of := struct {
-		Wanted
+		wanted
 		Of      study.Definition
 		Gaps    bool     // a knowledge base is the user's to name; without it nothing is compared with one
 		Said    []string // which column is what
@@ -105,7 +105,7 @@ func (w Wanted) Write(ids []backends.Identity) string {
 		Thinks  bool // a model does
 		Sweeps  []levels
 		Rubrics []string
-	}{Wanted: w}
+	}{wanted: w}
 	for _, d := range experiment.All() {
 		if d.Name == w.Study {
 			of.Of = d

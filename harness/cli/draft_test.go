@@ -44,7 +44,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 				want = append(want, id.Model)
 			}
 		}
-		w := Wanted{Name: nameOf(hostile.Draw(t, "out") + rapid.SampledFrom([]string{"", ".yaml", "true.yaml", "1e5.yml"}).Draw(t, "ending")), Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
+		w := wanted{Name: nameOf(hostile.Draw(t, "out") + rapid.SampledFrom([]string{"", ".yaml", "true.yaml", "1e5.yml"}).Draw(t, "ending")), Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
 		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), config.Known{Studies: experiment.All()}, folder{})
 		if len(errs) > 0 {
 			return
@@ -85,7 +85,7 @@ func TestWhatIsWrittenFitsTheServer(t *testing.T) {
 		{[]backends.Identity{{Model: "a", Context: n(4096)}, {Model: "b", Context: n(131072)}}, "num_ctx: 4096"},
 		{[]backends.Identity{{Model: "a", Context: n(131072)}, {Model: "b"}, {Model: "c", Vision: &no, Context: n(512)}}, "num_ctx: 8192"},
 	} {
-		text := Wanted{Study: "cot", Kind: "ollama", URL: "http://h", Dataset: "m3cotbench", Path: "d", KeyFile: "../my key"}.Write(c.ids)
+		text := wanted{Study: "cot", Kind: "ollama", URL: "http://h", Dataset: "m3cotbench", Path: "d", KeyFile: "../my key"}.Write(c.ids)
 		if !strings.Contains(text, c.want+",") || !strings.Contains(text, `api_key_file: "../my key"`) {
 			t.Errorf("want %s in\n%s", c.want, text)
 		}
@@ -99,7 +99,7 @@ func TestNameOf(t *testing.T) {
 		if name != want {
 			t.Errorf("%q: name %q, want %q", out, name, want)
 		}
-		w := Wanted{Name: name, Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: "data"}
+		w := wanted{Name: name, Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: "data"}
 		yes := true
 		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), config.Known{Studies: experiment.All()}, folder{})
 		if len(errs) > 0 || cfg.Name != name || cfg.Store != ".assay/"+name+".sqlite" {

@@ -81,7 +81,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 					name := fmt.Sprintf("%s, %s, %s %s", st.Name, data, protocol, kind)
 					out := filepath.Join(dir, fmt.Sprintf("%d.yaml", drafts))
 					drafts++
-					_, err := Wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.NewLibrary())
+					_, err := wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.NewLibrary())
 					if none(st.Name, data) {
 						if _, there := os.Stat(out); err == nil || there == nil || !strings.Contains(err.Error(), "study "+st.Name+" asks") {
 							t.Errorf("%s: written, or %v", name, err)

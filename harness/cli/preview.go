@@ -44,14 +44,14 @@ type sheet struct {
 	Out        string             `json:"out"`
 	Width      int                `json:"width"` // of the picture, in pixels
 	Height     int                `json:"height"`
-	Baseline   Picture            `json:"baseline"`
+	Baseline   shownPicture       `json:"baseline"`
 	Conditions []previewCondition `json:"conditions"`
 	LeftOut    []leftOut          `json:"left_out"`
 	Grid       []cell             `json:"grid,omitempty"`
 }
 
-// Picture is a picture as it is sent.
-type Picture struct {
+// shownPicture is a picture as it is sent.
+type shownPicture struct {
 	Bytes  int            `json:"bytes"`
 	Digest results.Digest `json:"digest"`
 }
@@ -68,7 +68,7 @@ type previewCondition struct {
 	Mean      float64  `json:"mean_difference"`
 	Max       int      `json:"max_difference"`  // of a pixel's channels, 0 to 255
 	Boxes     [][4]int `json:"boxes,omitempty"` // x0 y0 x1 y1 in pixels, half-open
-	Picture
+	shownPicture
 	pixels *perturb.Pixels
 }
 
@@ -113,7 +113,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []leftOut{}}
+	p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.shownPicture, LeftOut: []leftOut{}}
 	for _, m := range missing {
 		p.LeftOut = append(p.LeftOut, leftOut{m.Condition, m.Why})
 	}

@@ -15,8 +15,8 @@ import (
 // from is the flag that says where the database is.
 func from() cli.Flag { return database("from") }
 
-// Stations are the workers in the database that live, as the doctor compares them.
-func Stations(c *cli.Context) ([]doctor.Station, error) {
+// watchedStations are the workers in the database that live, as the doctor compares them.
+func watchedStations(c *cli.Context) ([]doctor.Station, error) {
 	f, err := open(c.Context, c, c.String("from"), true)
 	if err != nil {
 		return nil, err

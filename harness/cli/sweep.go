@@ -116,7 +116,7 @@ func levels(subjects []previewSubject, sw study.Sweep) ([]*sheet, image.Image, e
 		if err != nil {
 			return nil, nil, err
 		}
-		p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.Picture, LeftOut: []leftOut{}}
+		p := &sheet{Name: s.Name, Width: base.pixels.W, Height: base.pixels.H, Baseline: base.shownPicture, LeftOut: []leftOut{}}
 		marked := small(base.pixels, among)
 		rows := [2][]tile{{{[]string{s.Name}, []image.Image{small(base.pixels, among)}}}, {{[]string{"differences to it:"}, []image.Image{marked}}}}
 		for _, level := range sw.Levels {
