@@ -58,15 +58,15 @@ type Row struct {
 	Down      int              `json:"items_down"`
 	Diff      results.Estimate `json:"difference"` // mean of the items' differences, 95 %
 	// P is of no difference: sign flips of clusters of items (stats.SignFlips).
-	P       *float64 `json:"p"`
-	Holm    *float64 `json:"p_holm"` // over all rows
-	Changed bool     `json:"changed"`
-	Worse   bool     `json:"worse"` // changed, in the score's bad direction
-	Moved   []Moved  `json:"items_that_changed,omitempty"`
+	P       *float64    `json:"p"`
+	Holm    *float64    `json:"p_holm"` // over all rows
+	Changed bool        `json:"changed"`
+	Worse   bool        `json:"worse"` // changed, in the score's bad direction
+	Moved   []movedItem `json:"items_that_changed,omitempty"`
 }
 
-// Moved is an item whose score changed, and from what to what.
-type Moved struct {
+// movedItem is an item whose score changed, and from what to what.
+type movedItem struct {
 	Item  string  `json:"item"`
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
@@ -178,7 +178,7 @@ func (c *Comparison) other(model string) string {
 
 // Items are all items of which a row's score changed, those first that changed most, and
 // what B calls the model.
-func Items(a, b *Run, r Row) (moved []Moved, other string) {
+func Items(a, b *Run, r Row) (moved []movedItem, other string) {
 	x, y := a.Studies[r.Study], b.Studies[r.Study]
 	other = (&Comparison{Renamed: one(a, b)}).other(r.Model)
 	cells, _ := paired(x, y, r.Model, other)
@@ -271,7 +271,7 @@ func rowsOf(x, y Table, c cell, scores []column, most int) []Row {
 
 // rowOf is the score at place i of x and j of y: its means, the items' own, and the items that
 // changed.
-func rowOf(x, y Table, items []item, i, j int) (r Row, paired stats.Paired, moved []Moved) {
+func rowOf(x, y Table, items []item, i, j int) (r Row, paired stats.Paired, moved []movedItem) {
 	var ids []string
 	for _, it := range items {
 		var v, w float64
@@ -299,14 +299,14 @@ func rowOf(x, y Table, items []item, i, j int) (r Row, paired stats.Paired, move
 			r.Down++
 		}
 		if v != w {
-			moved = append(moved, Moved{it.id, v, w, first})
+			moved = append(moved, movedItem{it.id, v, w, first})
 		}
 	}
 	paired.Cluster = stats.ClustersOf(len(ids), func(i int) string { return x.Clusters[ids[i]] })
 	if r.Items = len(ids); r.Items > 0 {
 		r.A, r.B = r.A/float64(r.Items), r.B/float64(r.Items)
 	}
-	slices.SortStableFunc(moved, func(x, y Moved) int { return cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)) })
+	slices.SortStableFunc(moved, func(x, y movedItem) int { return cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)) })
 	return r, paired, moved
 }
 

@@ -29,13 +29,13 @@ type Run struct {
 type Table struct {
 	Columns []score.Column
 	N       int // trials
-	Trials  Trials
+	Trials  trials
 	// Clusters are by item what is drawn together; an item without one is a cluster of its own.
 	Clusters map[string]string
 }
 
-// Trials are those of a study, in Key order.
-type Trials interface {
+// trials are those of a study, in Key order.
+type trials interface {
 	Key(n int) results.Key
 	// Number is a score of the nth trial, by its column; false: there is none.
 	Number(n, column int) (float64, bool)
