@@ -144,14 +144,14 @@ type Judge struct {
 	// Unread says that it is asked about answers alone that rules do not read.
 	Unread bool `json:",omitempty"`
 
-	Hosted *Hosted `json:",omitempty"` // nil: it is of another kind
+	Hosted *hostedTerms `json:",omitempty"` // nil: it is of another kind
 
 	Values  map[string]string `json:",omitempty"` // of other kinds: what stands under their keys, paths resolved
 	Content []byte            `json:",omitempty"` // of the file that one of them names
 }
 
-// Hosted is a judge's hosted API.
-type Hosted struct {
+// hostedTerms is a judge's hosted API.
+type hostedTerms struct {
 	hosted.Settings
 	KeyEnv  string // environment variable that holds the API key
 	KeyFile string // file that holds it

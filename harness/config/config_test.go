@@ -94,7 +94,7 @@ func TestEveryFeatureOfLaterIsRefused(t *testing.T) {
 		}
 		_, errs := Parse("bench.yaml", []byte(text), testKnown(), testFiles())
 		// A thing of a kind to come is not used in this text.
-		errs = slices.DeleteFunc(errs, func(e Error) bool { return strings.HasSuffix(e.Path, ".thing") })
+		errs = slices.DeleteFunc(errs, func(e readError) bool { return strings.HasSuffix(e.Path, ".thing") })
 		if len(errs) != 1 || !strings.Contains(errs[0].Msg, "this version does not have "+f[1]) {
 			t.Errorf("%s: %v", f[0], errs)
 		}
@@ -310,7 +310,7 @@ func TestLimitsOfDataSetsAreThoseOfTheirLoaders(t *testing.T) {
 				}
 				_, errs := Parse("bench.yaml", fmt.Appendf(nil, "datasets:\n  d: {kind: %s, %s: %d}\n", kind, k.Name, v), testKnown(), testFiles())
 				column := len("  d: {kind: , : ") + len(kind) + len(k.Name) + 1
-				if !slices.ContainsFunc(errs, func(e Error) bool {
+				if !slices.ContainsFunc(errs, func(e readError) bool {
 					return e.Line == 2 && e.Column == column && e.Path == "datasets.d."+k.Name && e.Msg == want
 				}) {
 					t.Errorf("%s: bench.yaml:2:%d: want %s, got\n%v", kind, column, want, errs)

@@ -11,7 +11,7 @@ import (
 func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 	s := c.section(n, path, "kind", "provider", "url", "model", "api_key_env", "api_key_file", "in_flight", "sampling", "top_p", "timeouts", "repeats", "repeat_share", "reads",
 		"requests_per_minute", "tokens_per_minute", "price", "budget", "served_as")
-	h := &Hosted{}
+	h := &hostedTerms{}
 	j.Hosted = h
 	local := false
 	if s.need("provider") {

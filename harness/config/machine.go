@@ -29,7 +29,7 @@ func (c *checker) telemetry(s section) Telemetry {
 	t.GPUs = in.gpus()
 	t.Remote = c.remotes(in)
 	t.Meters = c.meters(in)
-	in.asks("calibration", Rule{Type: Text})
+	in.asks("calibration", Rule{Type: valueText})
 	if in.get("calibration") != nil {
 		t.Calibration = in.file("calibration")
 	}

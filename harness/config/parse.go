@@ -73,7 +73,7 @@ func parse(file string, text []byte, known Known, files files, seen *record) (*C
 	cfg := c.config(root)
 	// Where the tree holds a hole, what is then missing is no error of its own.
 	early := len(t.Errs)
-	c.Errs = append(c.Errs[:early:early], slices.DeleteFunc(slices.Clone(c.Errs[early:]), func(e Error) bool {
+	c.Errs = append(c.Errs[:early:early], slices.DeleteFunc(slices.Clone(c.Errs[early:]), func(e readError) bool {
 		return t.Holes[e.Path]
 	})...)
 	if len(c.Errs) > 0 {
@@ -251,7 +251,7 @@ func (s section) need(key string) bool {
 
 // text is a scalar that must be text.
 func (s section) text(key string) (word, bool) {
-	s.asks(key, Rule{Type: Text})
+	s.asks(key, Rule{Type: valueText})
 	n := s.get(key)
 	if n == nil {
 		return word{}, false

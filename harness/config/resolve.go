@@ -199,7 +199,7 @@ func (s section) columns(key string) dataset.Mapping {
 // place is where a data set's files are; a name may stand for one.
 func (s section) place(k dataset.Key) (resolved, written string) {
 	w, ok := s.text(k.Name)
-	s.asks(k.Name, Rule{Type: map[bool]Type{true: Folder, false: File}[k.Folder], Names: k.Names, Default: k.Default})
+	s.asks(k.Name, Rule{Type: map[bool]valueType{true: Folder, false: File}[k.Folder], Names: k.Names, Default: k.Default})
 	if !ok || slices.Contains(k.Names, w.text) {
 		return w.text, w.text
 	}

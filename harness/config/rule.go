@@ -14,8 +14,8 @@ type Rule struct {
 	// Path is that of the key: "models.*.think". A star stands for a name that the file
 	// chooses, [] for a place in a list.
 	Path string
-	Kind string // what the key kind beside it says; "": there is none
-	Type Type   // "": nothing was asked yet
+	Kind string    // what the key kind beside it says; "": there is none
+	Type valueType // "": nothing was asked yet
 	// Least and Most are limits of numbers and durations, in their own writing.
 	Least, Most string
 	Default     string   // "": none that the parser knows
@@ -24,20 +24,20 @@ type Rule struct {
 	Needed      bool
 }
 
-// Type is what a value is.
-type Type string
+// valueType is what a value is.
+type valueType string
 
 const (
-	Text     Type = "text"
-	Choice   Type = "one of"
-	Whole    Type = "whole number"
-	Number   Type = "number"
-	Flag     Type = "true or false"
-	List     Type = "list"
-	Duration Type = "duration"
-	File     Type = "file"
-	Folder   Type = "folder"
-	Mapping  Type = "mapping"
+	valueText valueType = "text"
+	Choice    valueType = "one of"
+	Whole     valueType = "whole number"
+	Number    valueType = "number"
+	Flag      valueType = "true or false"
+	List      valueType = "list"
+	Duration  valueType = "duration"
+	File      valueType = "file"
+	Folder    valueType = "folder"
+	Mapping   valueType = "mapping"
 )
 
 // record takes rules down. A nil Record takes nothing down.
@@ -113,7 +113,7 @@ func (r *record) Merged(usual map[string]string) []Rule {
 func (one Rule) says(before Rule) bool {
 	plain := one.Least == "" && one.Default == "" && len(one.Values)+len(one.Names) == 0
 	switch {
-	case one.Type == "" || one.Type == Text && before.Type != "":
+	case one.Type == "" || one.Type == valueText && before.Type != "":
 		return false
 	case one.Type == before.Type && plain:
 		return false

@@ -169,7 +169,7 @@ func (c *Config) asked(backend, model string) results.ModelSetting {
 
 // options are what else of a hosted API may change what it says; nil: nothing. What may
 // be dropped is not among them: the same settings are sent in the same way.
-func (h *Hosted) options() json.RawMessage {
+func (h *hostedTerms) options() json.RawMessage {
 	o := struct {
 		URL  string   `json:"url,omitempty"`
 		TopP *float64 `json:"top_p,omitempty"`

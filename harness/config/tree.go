@@ -115,7 +115,7 @@ func (t *Tree) Errorf(at pos, path, format string, args ...any) {
 	if at.Line <= len(t.ends) { // the parser sees an empty value behind the end of its line
 		at.Column = min(at.Column, t.ends[at.Line-1])
 	}
-	t.Errs = append(t.Errs, Error{File: t.File, Line: at.Line, Column: at.Column, Path: path, Msg: fmt.Sprintf(format, args...)})
+	t.Errs = append(t.Errs, readError{File: t.File, Line: at.Line, Column: at.Column, Path: path, Msg: fmt.Sprintf(format, args...)})
 }
 
 // Parse returns the root, nil when the text cannot be read as one.

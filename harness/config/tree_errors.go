@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Error is one thing wrong with a bench.yaml. It never holds a secret.
-type Error struct {
+// readError is one thing wrong with a bench.yaml. It never holds a secret.
+type readError struct {
 	File   string
 	Line   int    // 1-based
 	Column int    // 1-based, in code points
@@ -16,7 +16,7 @@ type Error struct {
 	Msg    string // what was expected, what was found, what to do
 }
 
-func (e Error) Error() string {
+func (e readError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 	}
@@ -24,7 +24,7 @@ func (e Error) Error() string {
 }
 
 // Errors is everything wrong with a bench.yaml, in the order of the file.
-type Errors []Error
+type Errors []readError
 
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
@@ -36,7 +36,7 @@ func (es Errors) Error() string {
 
 // Sort puts them into the order of the file.
 func (es Errors) Sort() {
-	slices.SortStableFunc(es, func(a, b Error) int {
+	slices.SortStableFunc(es, func(a, b readError) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Msg, b.Msg))
 	})
 }
