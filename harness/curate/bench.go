@@ -93,7 +93,7 @@ func LookForContamination(ctx context.Context, b *experiment.Bench, w Wanted, no
 	if set.Synthetic {
 		r.Run.Synthetic = append(r.Run.Synthetic, fmt.Sprintf("dataset %s is made of phantom cases", set.Name))
 	}
-	var models []Model
+	var models []continuedModel
 	var lost []error
 	for _, name := range b.Config.Models {
 		if w.Models != nil && !slices.Contains(w.Models, name.Name) {
@@ -152,17 +152,17 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *ContaminationStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (Model, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *answerStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (continuedModel, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
-		return Model{}, err
+		return continuedModel{}, err
 	}
 	plain := end.Backend
 	if m, ok := plain.(*servers.Backend); ok {
 		plain = m.Backend
 	}
 	told := time.Now()
-	return RunContamination(ctx, st, asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
+	return continueTexts(ctx, st, asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
 		InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries}, set, texts, func(done, of int) {
 		if time.Since(told) > tellEvery || done == of {
 			told = time.Now()

@@ -3,7 +3,7 @@
 // writes the second was trained on it.
 //
 //  1. Texts are those of a data set, each once (texts.go).
-//  2. RunContamination has every model go on with the first half of each: as it stands where the
+//  2. continueTexts has every model go on with the first half of each: as it stands where the
 //     server has an endpoint without a chat template, else asked for in a chat
 //     (run.go). What was said is stored at once (store.go), and never asked for again.
 //  3. measureContamination compares it with the second half, in both forms of MELD, and with the second
@@ -52,13 +52,13 @@ const (
 	ofDiscussion = "discussion"
 )
 
-// Way is how a model is asked to go on.
-type Way string
+// askingWay is how a model is asked to go on.
+type askingWay string
 
 // The ways.
 const (
-	Raw  Way = "raw"  // the text alone, without a chat template
-	chat Way = "chat" // in a chat, by a prompt of ours
+	rawText askingWay = "raw"  // the text alone, without a chat template
+	chat    askingWay = "chat" // in a chat, by a prompt of ours
 )
 
 // cut is what texts are halved by.
@@ -66,15 +66,15 @@ type cut string
 
 // The cuts.
 const (
-	byTokens cut = "tokens" // of the model, as its server says
-	ByWords  cut = "words"  // where it does not
+	byTokens   cut = "tokens" // of the model, as its server says
+	cutByWords cut = "words"  // where it does not
 )
 
-// Answer is what a model went on with.
-type Answer struct {
+// answer is what a model went on with.
+type answer struct {
 	Item string // the first that has the text
 	Text results.Digest
-	Way  Way
+	Way  askingWay
 	Cut  cut
 	Head string // what it was given
 	Rest string // what was held back; "": the text is too short to be halved, and nothing was asked
@@ -85,11 +85,11 @@ type Answer struct {
 	Cluster string `json:"-"`
 }
 
-// Model is what a model said, and what it did not.
-type Model struct {
+// continuedModel is what a model said, and what it did not.
+type continuedModel struct {
 	Name     string
 	Identity backends.Identity
-	Answers  []Answer // in the order of the texts
+	Answers  []answer // in the order of the texts
 	Failed   int      // texts without an answer
 	Why      string   // of the first of them
 	Former   int      // answers in the store that another state of the model gave, and that are not used

@@ -50,7 +50,7 @@ func Section(about about, list []contaminationResult, set ContaminationSettings)
 			if m.Windowed.Short {
 				short++
 			}
-			if m.Cut == ByWords {
+			if m.Cut == cutByWords {
 				byWords++
 			}
 		}
@@ -70,7 +70,7 @@ func Section(about about, list []contaminationResult, set ContaminationSettings)
 		if n := len(r.Measured); n > 0 && *r.UnrelatedRho.Value >= set.Threshold/1.5 {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: texts are much alike: even unrelated ones have a mean rho of %.2f (texts in general: about 0.2). Trust the difference, not the share.", r.Name, *r.UnrelatedRho.Value))
 		}
-		if byWords > 0 && way(r) == Raw {
+		if byWords > 0 && way(r) == rawText {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d texts were halved by words: the server does not say the model's tokens.", r.Name, byWords))
 		}
 		if r.Failed > 0 {
@@ -97,7 +97,7 @@ func difference(r contaminationResult) string {
 }
 
 // way is how a model was asked; "": it was not.
-func way(r contaminationResult) Way {
+func way(r contaminationResult) askingWay {
 	if len(r.Measured) == 0 {
 		return ""
 	}

@@ -35,7 +35,7 @@ func settings() ContaminationSettings {
 	return ContaminationSettings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1}
 }
 
-func contaminationStore(t *testing.T) *ContaminationStore {
+func contaminationStore(t *testing.T) *answerStore {
 	t.Helper()
 	st, err := open(t.Context(), filepath.Join(t.TempDir(), "c.sqlite"))
 	if err != nil {
@@ -68,17 +68,17 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 	for _, c := range []struct {
 		protocol, model string
 		chat            bool
-		way             Way
+		way             askingWay
 		cut             cut
 		known           bool
 	}{
-		{"ollama", "memoriser", false, Raw, ByWords, true},
-		{"llamacpp", "memoriser", false, Raw, byTokens, true},
+		{"ollama", "memoriser", false, rawText, cutByWords, true},
+		{"llamacpp", "memoriser", false, rawText, byTokens, true},
 		{"vllm", "memoriser", true, chat, byTokens, true},
-		{"ollama", "honest", true, chat, ByWords, false},
+		{"ollama", "honest", true, chat, cutByWords, false},
 		{"llamacpp", "thinker", true, chat, byTokens, false},
-		{"vllm", "honest", false, Raw, byTokens, false},
-		{"llamacpp", "text-only", false, Raw, byTokens, false},
+		{"vllm", "honest", false, rawText, byTokens, false},
+		{"llamacpp", "text-only", false, rawText, byTokens, false},
 	} {
 		p, err := phantom.Listen("127.0.0.1:0", phantom.Options{Protocol: c.protocol, Seed: 1, Skill: new(films.Films)})
 		if err != nil {
@@ -91,7 +91,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		}
 		with := settings()
 		with.Chat = c.chat
-		m, err := RunContamination(t.Context(), contaminationStore(t), asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
+		m, err := continueTexts(t.Context(), contaminationStore(t), asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
 		p.Close()
 		if err != nil || m.Failed > 0 || len(m.Answers) != len(texts) {
 			t.Fatalf("%+v: %d of %d answers, %v", c, len(m.Answers), len(texts), err)
@@ -99,7 +99,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		if a := m.Answers[3]; a.Way != c.way || a.Cut != c.cut {
 			t.Errorf("%+v: asked %s, halved by %s", c, a.Way, a.Cut)
 		}
-		r := measureContamination([]Model{m}, with)[0]
+		r := measureContamination([]continuedModel{m}, with)[0]
 		if r.Flagged == nil || *r.Flagged != c.known {
 			t.Errorf("%+v: flagged %v, known %v, unrelated %v", c, r.Flagged, *r.Known.Value, *r.UnrelatedKnown.Value)
 		}
@@ -169,9 +169,9 @@ func (c cutter) Text(_ context.Context, _ string, ids []int) (string, error) {
 	return c.text(b.String()), nil
 }
 
-func runContamination(t *testing.T, ctx context.Context, st *ContaminationStore, be backends.Backend, texts []sourceText) (Model, error) {
+func runContamination(t *testing.T, ctx context.Context, st *answerStore, be backends.Backend, texts []sourceText) (continuedModel, error) {
 	t.Helper()
-	return RunContamination(ctx, st, asked{Name: "m", Model: "m", Backend: be, Plain: be, InFlight: 1}, settings(), texts, func(int, int) {})
+	return continueTexts(ctx, st, asked{Name: "m", Model: "m", Backend: be, Plain: be, InFlight: 1}, settings(), texts, func(int, int) {})
 }
 
 func numbered(n int) []sourceText {
@@ -210,7 +210,7 @@ func TestNothingIsAskedTwice(t *testing.T) {
 	if m.Failed != 1 || len(m.Answers) != 9 || !strings.Contains(m.Why, "too long") || m.Answers[4].Said != "said to a4 b4" || m.Answers[4].Rest != "c4 d4" {
 		t.Errorf("%+v", m)
 	}
-	r := measureContamination([]Model{m}, settings())[0]
+	r := measureContamination([]continuedModel{m}, settings())[0]
 	if r.Known.N != 9 || r.Known.Invalid != 1 {
 		t.Errorf("n %d, %d left out", r.Known.N, r.Known.Invalid)
 	}
@@ -227,7 +227,7 @@ func TestNothingIsAskedTwice(t *testing.T) {
 
 // TestAServerWithoutTheEndpointIsAskedInAChat, and one that is gone is given up.
 func TestAServerWithoutTheEndpointIsAskedInAChat(t *testing.T) {
-	for status, way := range map[int]Way{404: chat, 405: chat, 500: Raw} {
+	for status, way := range map[int]askingWay{404: chat, 405: chat, 500: rawText} {
 		f := &fake{say: func(context.Context, string) (string, error) { return "so", nil }}
 		no := &fake{say: func(context.Context, string) (string, error) {
 			return "", &backends.Error{Kind: backends.ErrRefused, Status: status}
@@ -243,7 +243,7 @@ func TestAServerWithoutTheEndpointIsAskedInAChat(t *testing.T) {
 		switch {
 		case way == chat && (len(m.Answers) != 9 || m.Answers[0].Way != chat || len(no.asked) != 1):
 			t.Errorf("HTTP %d: %+v", status, m)
-		case way == Raw && (m.Failed != 9 || len(f.asked) != 0 || len(no.asked) > givenUp+3):
+		case way == rawText && (m.Failed != 9 || len(f.asked) != 0 || len(no.asked) > givenUp+3):
 			t.Errorf("HTTP %d: %d failed after %d requests, %d in a chat", status, m.Failed, len(no.asked), len(f.asked))
 		}
 	}
@@ -269,8 +269,8 @@ func TestHalves(t *testing.T) {
 		{"abcde", "ab", "cde", byTokens, same},
 		{"ab cd", "ab", "cd", byTokens, same},
 		{"äöü", "ä", "öü", byTokens, func(s string) string { return " " + s + "\uFFFD" }}, // half a letter, and a tokenizer's space
-		{"Ab cd Ef gh", "Ab cd", "Ef gh", ByWords, strings.ToLower},                       // a tokenizer that changes what it reads
-		{"a", "", "", ByWords, same},                                                      // too short
+		{"Ab cd Ef gh", "Ab cd", "Ef gh", cutByWords, strings.ToLower},                    // a tokenizer that changes what it reads
+		{"a", "", "", cutByWords, same},                                                   // too short
 	} {
 		f := &fake{say: func(context.Context, string) (string, error) { return "x", nil }}
 		m, err := runContamination(t, t.Context(), contaminationStore(t), cutter{raw{f}, c.back}, textsOf(c.text, "other words here"))
@@ -287,10 +287,10 @@ func TestHalves(t *testing.T) {
 }
 
 // known are answers of which the first k repeat what was held back.
-func known(k, n int) Model {
-	var m Model
+func known(k, n int) continuedModel {
+	var m continuedModel
 	for i := range n {
-		a := Answer{Item: fmt.Sprint(i), Rest: strings.Repeat(string(rune('a'+i)), 8), Said: strings.Repeat("-", 8), Way: Raw, Cut: ByWords}
+		a := answer{Item: fmt.Sprint(i), Rest: strings.Repeat(string(rune('a'+i)), 8), Said: strings.Repeat("-", 8), Way: rawText, Cut: cutByWords}
 		if i < k {
 			a.Said = a.Rest
 		}
@@ -303,7 +303,7 @@ func known(k, n int) Model {
 // by windows and above it as first published; unrelated texts are never one's own.
 func TestWhatIsFlagged(t *testing.T) {
 	for k, want := range map[int]bool{0: false, 1: false, 12: true, 25: true} {
-		r := measureContamination([]Model{known(k, 25)}, settings())[0]
+		r := measureContamination([]continuedModel{known(k, 25)}, settings())[0]
 		if *r.Flagged != want || *r.Known.Value != 4*float64(k) || *r.UnrelatedKnown.Value != 0 || *r.Gain.Value != 4*float64(k) || *r.Rho.Value*25 != float64(k) {
 			t.Errorf("%d of 25: flagged %v, known %v, difference %v", k, *r.Flagged, *r.Known.Value, *r.Gain.Value)
 		}
@@ -313,37 +313,37 @@ func TestWhatIsFlagged(t *testing.T) {
 			}
 		}
 	}
-	whole := measureContamination([]Model{known(25, 25)}, settings())[0]
+	whole := measureContamination([]continuedModel{known(25, 25)}, settings())[0]
 	if *whole.Original.Value != 100 || *whole.UnrelatedOrig.Value != 0 || *whole.UnrelatedRho.Value != 0 {
 		t.Errorf("all known: %v %% as first published, %v %% unrelated, unrelated rho %v", *whole.Original.Value, *whole.UnrelatedOrig.Value, *whole.UnrelatedRho.Value)
 	}
-	half := Model{Answers: []Answer{{Item: "1", Rest: "abcd", Said: "abxy"}, {Item: "2", Rest: "efgh", Said: "efxy"}}}
-	r := measureContamination([]Model{half}, settings())[0]
+	half := continuedModel{Answers: []answer{{Item: "1", Rest: "abcd", Said: "abxy"}, {Item: "2", Rest: "efgh", Said: "efxy"}}}
+	r := measureContamination([]continuedModel{half}, settings())[0]
 	if *r.Known.Value != 100 || *r.Original.Value != 0 {
 		t.Errorf("rho of 0.5: %v %% known by windows, %v %% as first published", *r.Known.Value, *r.Original.Value)
 	}
 	// A model that says the same whatever it is given knows nothing, however alike texts are.
-	var parrot Model
+	var parrot continuedModel
 	for i := range 30 {
-		parrot.Answers = append(parrot.Answers, Answer{Item: fmt.Sprint(i), Rest: fmt.Sprintf("the lungs are clear and the heart is of size %d", i), Said: "the lungs are clear and the heart is of size"})
+		parrot.Answers = append(parrot.Answers, answer{Item: fmt.Sprint(i), Rest: fmt.Sprintf("the lungs are clear and the heart is of size %d", i), Said: "the lungs are clear and the heart is of size"})
 	}
-	if r := measureContamination([]Model{parrot}, settings())[0]; *r.Flagged || *r.Known.Value != 100 {
+	if r := measureContamination([]continuedModel{parrot}, settings())[0]; *r.Flagged || *r.Known.Value != 100 {
 		t.Errorf("texts that are alike: flagged %v, known %v", *r.Flagged, *r.Known.Value)
 	}
-	for n, m := range map[int]Model{0: {}, 1: known(1, 1)} {
-		if r := measureContamination([]Model{m}, settings())[0]; r.Flagged != nil || r.Known.Value != nil || r.Known.Why == "" {
+	for n, m := range map[int]continuedModel{0: {}, 1: known(1, 1)} {
+		if r := measureContamination([]continuedModel{m}, settings())[0]; r.Flagged != nil || r.Known.Value != nil || r.Known.Why == "" {
 			t.Errorf("%d texts: %+v", n, r.Known)
 		}
 	}
 	short := known(2, 4)
-	short.Answers = append(short.Answers, Answer{Item: "short"})
-	if r := measureContamination([]Model{short}, settings())[0]; r.TooShort != 1 || r.Known.N != 4 || r.Known.Undefined != 1 {
+	short.Answers = append(short.Answers, answer{Item: "short"})
+	if r := measureContamination([]continuedModel{short}, settings())[0]; r.TooShort != 1 || r.Known.N != 4 || r.Known.Undefined != 1 {
 		t.Errorf("a text that cannot be halved: %+v", r.Known)
 	}
 	// In a chat the beginning is often said again; at a raw endpoint it would be a continuation.
-	for way, rho := range map[Way]float64{chat: 1, Raw: 0} {
-		again := Model{Answers: []Answer{{Item: "1", Head: "1234567", Rest: "abcd", Said: "1234567 abcd", Way: way}, {Item: "2", Head: "x", Rest: "e", Said: "e", Way: way}}}
-		if r := measureContamination([]Model{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho {
+	for way, rho := range map[askingWay]float64{chat: 1, rawText: 0} {
+		again := continuedModel{Answers: []answer{{Item: "1", Head: "1234567", Rest: "abcd", Said: "1234567 abcd", Way: way}, {Item: "2", Head: "x", Rest: "e", Said: "e", Way: way}}}
+		if r := measureContamination([]continuedModel{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho {
 			t.Errorf("%s: %+v", way, r.Measured[0].Windowed)
 		}
 	}
@@ -368,9 +368,9 @@ func TestTexts(t *testing.T) {
 
 // TestSectionAndTexts: what is said in words follows from the numbers.
 func TestSectionAndTexts(t *testing.T) {
-	knows, not, none := known(20, 25), known(0, 25), Model{Name: "gone", Failed: 25, Why: "no connection"}
+	knows, not, none := known(20, 25), known(0, 25), continuedModel{Name: "gone", Failed: 25, Why: "no connection"}
 	knows.Name, not.Name = "knows", "not"
-	list := measureContamination([]Model{knows, not, none}, settings())
+	list := measureContamination([]continuedModel{knows, not, none}, settings())
 	s := Section(about{Dataset: "d", Texts: 25, Without: 1, Same: 2}, list, settings())
 	all := strings.Join(append(append([]string{}, s.Notes...), s.Warnings...), "\n")
 	for _, want := range []string{"knows knows texts of this data set: it went on with 80.0 %", "not: no sign", "gone: nothing can be said", "gone: 25 texts have no continuation (no connection)", "1 item has no text", "2 items have a text that another item has"} {
@@ -399,7 +399,7 @@ func TestTablesByHand(t *testing.T) {
 	for i := 20; i < 25; i++ {
 		m.Answers[i].Said = m.Answers[i].Rest
 	}
-	list := measureContamination([]Model{m}, settings())
+	list := measureContamination([]continuedModel{m}, settings())
 	s := Section(about{Dataset: "d", Texts: 25}, list, settings())
 	at := func(table results.Table, row int, column string) results.Cell {
 		return table.Rows[row][slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })]
@@ -434,7 +434,7 @@ func TestTablesByHand(t *testing.T) {
 func TestTheHistogramIsOfEachModelsTexts(t *testing.T) {
 	knows, not := known(20, 25), known(0, 10)
 	knows.Name, not.Name = "knows", "not"
-	f := bars(measureContamination([]Model{knows, not}, settings()), settings())
+	f := bars(measureContamination([]continuedModel{knows, not}, settings()), settings())
 	want := map[string][2]float64{"knows": {20, 80}, "not": {100, 0}, "unrelated halves": {100, 0}}
 	for _, s := range f.Series {
 		sum := 0.
@@ -454,22 +454,22 @@ func TestTheHistogramIsOfEachModelsTexts(t *testing.T) {
 // known of 2 texts has an interval with a width.
 func TestThePairedTestFlags(t *testing.T) {
 	for _, n := range []int{4, 10, 26} {
-		r := measureContamination([]Model{known(4, n)}, settings())[0]
+		r := measureContamination([]continuedModel{known(4, n)}, settings())[0]
 		if r.P == nil || *r.P != 0.0625 || *r.Flagged {
 			t.Errorf("4 known of %d against 0: p %v, flagged %v", n, r.P, *r.Flagged)
 		}
 	}
-	one := measureContamination([]Model{known(5, 26)}, settings())[0]
-	two := measureContamination([]Model{known(5, 26), known(0, 26)}, settings())
+	one := measureContamination([]continuedModel{known(5, 26)}, settings())[0]
+	two := measureContamination([]continuedModel{known(5, 26), known(0, 26)}, settings())
 	if !*one.Flagged || *one.P != 0.03125 || *two[0].Flagged || *two[0].Holm != 0.0625 {
 		t.Errorf("5 known: flagged %v alone (p %v), %v beside another model (Holm p %v)", *one.Flagged, *one.P, *two[0].Flagged, *two[0].Holm)
 	}
-	if k := measureContamination([]Model{known(2, 2)}, settings())[0].Known; *k.Value != 100 || *k.Low > 50 || *k.High != 100 {
+	if k := measureContamination([]continuedModel{known(2, 2)}, settings())[0].Known; *k.Value != 100 || *k.Low > 50 || *k.High != 100 {
 		t.Errorf("2 of 2 known: [%v, %v]", *k.Low, *k.High)
 	}
 	// A model that knows fewer texts than unrelated ones is not flagged, however sure that is.
 	fewer := known(0, 26)
-	r := measureContamination([]Model{fewer}, settings())[0]
+	r := measureContamination([]continuedModel{fewer}, settings())[0]
 	other := map[string]string{}
 	for _, m := range r.Measured {
 		other[m.Item] = m.Other
@@ -481,7 +481,7 @@ func TestThePairedTestFlags(t *testing.T) {
 			}
 		}
 	}
-	if r := measureContamination([]Model{fewer}, settings())[0]; *r.Gain.Value != -100 || *r.Holm > 1e-6 || *r.Flagged {
+	if r := measureContamination([]continuedModel{fewer}, settings())[0]; *r.Gain.Value != -100 || *r.Holm > 1e-6 || *r.Flagged {
 		t.Errorf("unrelated texts alone are known: difference %v, p %v, flagged %v", *r.Gain.Value, *r.Holm, *r.Flagged)
 	}
 }
@@ -490,11 +490,11 @@ func TestThePairedTestFlags(t *testing.T) {
 // than 2 cases say, and its interval is that of 4.
 func TestTextsOfAnImage(t *testing.T) {
 	m := known(10, 20)
-	alone := measureContamination([]Model{m}, settings())[0]
+	alone := measureContamination([]continuedModel{m}, settings())[0]
 	for i := range m.Answers {
 		m.Answers[i].Cluster = fmt.Sprint("image ", i/5)
 	}
-	r := measureContamination([]Model{m}, settings())[0]
+	r := measureContamination([]continuedModel{m}, settings())[0]
 	if *r.P != 0.25 || *r.Flagged || !*alone.Flagged || *alone.P > 0.001 {
 		t.Errorf("p %v over images, flagged %v; %v over texts, flagged %v", *r.P, *r.Flagged, *alone.P, *alone.Flagged)
 	}
@@ -521,7 +521,7 @@ func TestSentencesFollowTheTest(t *testing.T) {
 			for i := range m.Answers {
 				m.Answers[i].Cluster = fmt.Sprint(i / size)
 			}
-			list := measureContamination([]Model{m}, settings())
+			list := measureContamination([]continuedModel{m}, settings())
 			s := Section(about{Dataset: "d", Texts: 26}, list, settings())
 			row := s.Tables[0].Rows[0]
 			flagged, said := row[len(row)-1].Text == "yes", strings.Contains(s.Notes[0], "knows texts of this data set")

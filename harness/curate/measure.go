@@ -11,7 +11,7 @@ import (
 
 // measuredText is a continuation beside the half that was held back.
 type measuredText struct {
-	Answer
+	answer
 	Windowed text.Continued // beside its own half
 	Original float64        // indel ratio with its own half, of two decimals
 	// The same beside the half of another text.
@@ -22,8 +22,8 @@ type measuredText struct {
 
 // measured compares a model's answers, but for those of texts too short to be halved
 // and, where there is but one, that: it has no other beside it.
-func measured(m Model, set ContaminationSettings) (list []measuredText, short int) {
-	var of []Answer
+func measured(m continuedModel, set ContaminationSettings) (list []measuredText, short int) {
+	var of []answer
 	for _, a := range m.Answers {
 		if a.Rest == "" {
 			short++
@@ -44,14 +44,14 @@ func measured(m Model, set ContaminationSettings) (list []measuredText, short in
 		said := a.beginsAfresh()
 		own, _ := text.Windowed(said, a.Rest, set.Reach)
 		another, _ := text.Windowed(said, of[other[i]].Rest, set.Reach)
-		list = append(list, measuredText{Answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
+		list = append(list, measuredText{answer: a, Windowed: own, Original: text.IndelRatio(said, a.Rest),
 			Unrelated: another, UnrelatedOriginal: text.IndelRatio(said, of[other[i]].Rest), Other: of[other[i]].Item})
 	}
 	return list, short
 }
 
 // beginsAfresh is what was said without the beginning, which models repeat in a chat.
-func (a Answer) beginsAfresh() string {
+func (a answer) beginsAfresh() string {
 	s := strings.TrimSpace(a.Said)
 	if rest, ok := strings.CutPrefix(s, a.Head); ok && a.Way == chat {
 		s = strings.TrimSpace(rest)
@@ -61,7 +61,7 @@ func (a Answer) beginsAfresh() string {
 
 // contaminationResult is what a model's continuations say of it.
 type contaminationResult struct {
-	Model
+	continuedModel
 	Measured []measuredText
 	TooShort int // texts that could not be halved
 
@@ -75,10 +75,10 @@ type contaminationResult struct {
 }
 
 // measureContamination says what each model's continuations say of it.
-func measureContamination(models []Model, set ContaminationSettings) []contaminationResult {
+func measureContamination(models []continuedModel, set ContaminationSettings) []contaminationResult {
 	var out []contaminationResult
 	for _, m := range models {
-		r := contaminationResult{Model: m}
+		r := contaminationResult{continuedModel: m}
 		r.Measured, r.TooShort = measured(m, set)
 		of := stats.ClustersOf(len(r.Measured), func(i int) string { return r.Measured[i].Cluster })
 		estimate := func(value, low, high *float64, scale float64, clusters int, why stats.Undefined) *results.Estimate {

@@ -33,32 +33,32 @@ type asked struct {
 	Retries  int
 }
 
-// RunContamination has a model go on with texts, but for those that the store has an answer to.
-// Failures are counted in Model and not stored: the next call asks again. Its error is
+// continueTexts has a model go on with texts, but for those that the store has an answer to.
+// Failures are counted in continuedModel and not stored: the next call asks again. Its error is
 // for what stops all, an end of ctx among it; what was answered until then is stored.
 // tell is told how far it is: so many of all texts.
-func RunContamination(ctx context.Context, st *ContaminationStore, m asked, set ContaminationSettings, texts []sourceText, tell func(done, of int)) (Model, error) {
-	out := Model{Name: m.Name}
+func continueTexts(ctx context.Context, st *answerStore, m asked, set ContaminationSettings, texts []sourceText, tell func(done, of int)) (continuedModel, error) {
+	out := continuedModel{Name: m.Name}
 	id, err := m.Backend.Identify(ctx, m.Model)
 	if err != nil {
 		return out, fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	out.Identity = id
-	way := Raw
+	way := rawText
 	raw, ok := m.Plain.(backends.Continuer)
 	if !ok || set.Chat {
 		way = chat
 	}
 	served := results.ServedBy(id)
-	var stored map[results.Digest]Answer
+	var stored map[results.Digest]answer
 	q := asker{m: m, raw: raw, thinks: id.Thinking != nil && *id.Thinking, reach: set.Reach}
 	if q.cutter, ok = m.Plain.(backends.Tokenizer); !ok {
 		q.cutter = nil
 	}
-	put := func(a Answer) error {
+	put := func(a answer) error {
 		return st.put(context.WithoutCancel(ctx), m.Name, served, q.how(), a)
 	}
-	use := func(w Way) (err error) {
+	use := func(w askingWay) (err error) {
 		q.way = w
 		stored, out.Former, err = st.answers(ctx, m.Name, served, q.how())
 		return err
@@ -76,7 +76,7 @@ func RunContamination(ctx context.Context, st *ContaminationStore, m asked, set 
 		}
 	}
 	left()
-	if way == Raw && len(open) == len(texts) && len(open) > 0 {
+	if way == rawText && len(open) == len(texts) && len(open) > 0 {
 		// A server, or a proxy before it, may lack the endpoint.
 		first, err := q.answer(ctx, open[0])
 		switch {
@@ -84,7 +84,7 @@ func RunContamination(ctx context.Context, st *ContaminationStore, m asked, set 
 			err = use(chat)
 		case err == nil:
 			if err = put(first); err == nil {
-				err = use(Raw)
+				err = use(rawText)
 			}
 		default:
 			err = nil // it is asked again, patiently
@@ -118,7 +118,7 @@ func lacks(err error) bool {
 // asker asks one model in one way.
 type asker struct {
 	m      asked
-	way    Way
+	way    askingWay
 	raw    backends.Continuer
 	cutter backends.Tokenizer // nil: the server does not say
 	thinks bool
@@ -131,7 +131,7 @@ const prompt = "Here is the beginning of a text. Go on with it exactly as the or
 // how is a digest of all that an answer hangs on besides model and text.
 func (q *asker) how() results.Digest {
 	b, err := json.Marshal(struct {
-		Way     Way
+		Way     askingWay
 		Prompt  string
 		Reach   float64
 		Think   *bool
@@ -154,7 +154,7 @@ func (q *asker) think() *bool {
 const givenUp = 5
 
 // all asks about texts, several at once.
-func (q *asker) all(ctx context.Context, open []sourceText, put func(Answer) error, out *Model, tell func(int)) error {
+func (q *asker) all(ctx context.Context, open []sourceText, put func(answer) error, out *continuedModel, tell func(int)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	next := make(chan sourceText)
@@ -221,7 +221,7 @@ feed:
 	return nil
 }
 
-func (q *asker) patiently(ctx context.Context, t sourceText) (a Answer, err error) {
+func (q *asker) patiently(ctx context.Context, t sourceText) (a answer, err error) {
 	err = backends.RetryPolicy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
 		a, err = q.answer(ctx, t)
 		if errors.Is(err, backends.ErrUnreachable) {
@@ -233,20 +233,20 @@ func (q *asker) patiently(ctx context.Context, t sourceText) (a Answer, err erro
 }
 
 // answer makes one attempt.
-func (q *asker) answer(ctx context.Context, t sourceText) (Answer, error) {
+func (q *asker) answer(ctx context.Context, t sourceText) (answer, error) {
 	if limit := q.m.Timeouts.Total; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	a := Answer{Item: t.Item, Text: t.Digest, Way: q.way}
+	a := answer{Item: t.Item, Text: t.Digest, Way: q.way}
 	tokens, err := q.halve(ctx, t.Text, &a)
 	if err != nil || a.Rest == "" || a.Head == "" {
 		a.Rest = ""
 		return a, err
 	}
 	sampling := backends.Sampling{MaxTokens: tokens, Seed: new(int64)} // temperature 0
-	if q.way == Raw {
+	if q.way == rawText {
 		said, err := q.raw.Continue(ctx, backends.Continuation{Model: q.m.Model, Text: a.Head, Sampling: sampling, Options: q.m.Options})
 		a.Said, a.Finish = said.Text, said.Finish
 		return a, err
@@ -263,7 +263,7 @@ func (q *asker) answer(ctx context.Context, t sourceText) (Answer, error) {
 // halve cuts a text, and says how many tokens make up what of a continuation is read:
 // reach times those of the second half, or where they are not known so many that even
 // three letters to a token are enough.
-func (q *asker) halve(ctx context.Context, s string, a *Answer) (tokens int, err error) {
+func (q *asker) halve(ctx context.Context, s string, a *answer) (tokens int, err error) {
 	if q.cutter != nil {
 		n, err := q.byTokens(ctx, s, a)
 		if err != nil && !lacks(err) {
@@ -274,14 +274,14 @@ func (q *asker) halve(ctx context.Context, s string, a *Answer) (tokens int, err
 			return int(math.Ceil(q.reach * float64(n))), nil
 		}
 	}
-	a.Cut = ByWords
+	a.Cut = cutByWords
 	a.Head, a.Rest = halves(s)
 	return int(math.Ceil(q.reach * float64(len(a.Rest)) / 3)), nil
 }
 
 // byTokens gives the number of tokens of the second half; 0: its first half is not a
 // beginning of the text, as where a tokenizer changes what it reads.
-func (q *asker) byTokens(ctx context.Context, s string, a *Answer) (int, error) {
+func (q *asker) byTokens(ctx context.Context, s string, a *answer) (int, error) {
 	ids, err := q.cutter.Tokens(ctx, q.m.Model, s)
 	if err != nil || len(ids) < 2 {
 		return 0, err

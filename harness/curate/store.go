@@ -25,25 +25,25 @@ CREATE TABLE about (created TEXT NOT NULL) -- one row
 `}}
 }
 
-// ContaminationStore keeps continuations. It is a file of its own beside a run's store, because a
+// answerStore keeps continuations. It is a file of its own beside a run's store, because a
 // continuation is neither a trial nor a judgment: it has no arm, no condition and no
 // times. One process at a time may have it open.
-type ContaminationStore struct{ file *store.File }
+type answerStore struct{ file *store.File }
 
 // open opens or makes the store at path.
-func open(ctx context.Context, path string) (*ContaminationStore, error) {
+func open(ctx context.Context, path string) (*answerStore, error) {
 	f, err := store.OpenFile(ctx, path, schema())
 	if err != nil {
 		return nil, err
 	}
-	return &ContaminationStore{f}, nil
+	return &answerStore{f}, nil
 }
 
 // Close closes it.
-func (s *ContaminationStore) Close() error { return s.file.Close() }
+func (s *answerStore) Close() error { return s.file.Close() }
 
 // put stores an answer, and returns when it is safe.
-func (s *ContaminationStore) put(ctx context.Context, model string, served, asked results.Digest, a Answer) error {
+func (s *answerStore) put(ctx context.Context, model string, served, asked results.Digest, a answer) error {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("storing a continuation: %w", err)
@@ -55,9 +55,9 @@ func (s *ContaminationStore) put(ctx context.Context, model string, served, aske
 
 // answers are those of a model that was asked so, by text, and how many more there are
 // of other states of it.
-func (s *ContaminationStore) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]Answer, former int, err error) {
+func (s *answerStore) answers(ctx context.Context, model string, served, asked results.Digest) (list map[results.Digest]answer, former int, err error) {
 	type row struct{ served, answer string }
-	list = map[results.Digest]Answer{}
+	list = map[results.Digest]answer{}
 	for r, err := range store.Query(ctx, s.file, "reading continuations", "SELECT served, answer FROM continuation WHERE model = ? AND asked = ?", []any{model, string(asked)}, func(scan func(...any) error) (row, error) {
 		var r row
 		return r, scan(&r.served, &r.answer)
@@ -69,7 +69,7 @@ func (s *ContaminationStore) answers(ctx context.Context, model string, served, 
 			former++
 			continue
 		}
-		var a Answer
+		var a answer
 		if err := json.Unmarshal([]byte(r.answer), &a); err != nil {
 			return nil, 0, fmt.Errorf("reading continuations: %w: %v", results.FaultDamaged, err)
 		}
@@ -79,7 +79,7 @@ func (s *ContaminationStore) answers(ctx context.Context, model string, served, 
 }
 
 // created is when the store was first used: now, unless it was before.
-func (s *ContaminationStore) created(ctx context.Context, now time.Time) (time.Time, error) {
+func (s *answerStore) created(ctx context.Context, now time.Time) (time.Time, error) {
 	var stored string
 	ok, err := s.file.One(ctx, "reading when it was made", "SELECT created FROM about", nil, &stored)
 	if err != nil {
