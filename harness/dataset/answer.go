@@ -20,8 +20,8 @@ func typeOf(word string) string {
 		return text.Multiple
 	case text.Bool, "true_false":
 		return text.Bool
-	case Binary, "yes_no", "yes/no", "yesno", "yn", "y/n":
-		return Binary
+	case binaryType, "yes_no", "yes/no", "yesno", "yn", "y/n":
+		return binaryType
 	case text.Short, "open", "open_ended", "free", "free_text", "vqa":
 		return text.Short
 	}
@@ -274,7 +274,7 @@ func labelled(texts []string) (out []Option, wrong string) {
 }
 
 // answered reads options, type and answer of a row.
-func (r *questionReader) answered(x questionRow, q *Question) {
+func (r *questionReader) answered(x questionRow, q *tableQuestion) {
 	options, wrong := r.offered(x)
 	columns := strings.Join(r.fields[fieldOptions], ", ")
 	if wrong != "" {
@@ -365,7 +365,7 @@ func distinct(all []string) (out []string) {
 }
 
 // readAny reads gold answers of which any is right. It says what it wants where it cannot.
-func (r *questionReader) readAny(q *Question, golds []string) (want string) {
+func (r *questionReader) readAny(q *tableQuestion, golds []string) (want string) {
 	switch {
 	case len(q.Options) > 0 && q.Type == text.Multiple:
 		return "no type multiple, because any one of these is right"
@@ -373,7 +373,7 @@ func (r *questionReader) readAny(q *Question, golds []string) (want string) {
 		q.Type = text.Single
 	case q.Type == "" && len(golds) > 1:
 		if q.Type = text.Short; !slices.ContainsFunc(golds, func(g string) bool { return !slices.Contains([]string{"yes", "no"}, text.Fold(g)) }) {
-			q.Type = Binary
+			q.Type = binaryType
 		}
 	}
 	for i, g := range golds {
@@ -384,8 +384,8 @@ func (r *questionReader) readAny(q *Question, golds []string) (want string) {
 		switch {
 		case i == 0:
 			*q = one
-		case (q.Type == Binary || q.Type == text.Bool) && one.Answer != q.Answer:
-			return map[string]string{Binary: "one of yes and no", text.Bool: "one of true and false"}[q.Type]
+		case (q.Type == binaryType || q.Type == text.Bool) && one.Answer != q.Answer:
+			return map[string]string{binaryType: "one of yes and no", text.Bool: "one of true and false"}[q.Type]
 		case one.Answer != q.Answer && !slices.Contains(q.Also, one.Answer):
 			q.Also = append(q.Also, one.Answer)
 		}
@@ -399,7 +399,7 @@ func (r *questionReader) readAny(q *Question, golds []string) (want string) {
 func (r *questionReader) lettersAlone() {
 	letters, optioned := 0, false
 	for _, q := range r.Questions {
-		optioned = optioned || len(q.Options) > 0 && q.Type != Binary
+		optioned = optioned || len(q.Options) > 0 && q.Type != binaryType
 		if q.letter {
 			letters++
 		}
@@ -408,7 +408,7 @@ func (r *questionReader) lettersAlone() {
 	switch {
 	case letters == 0:
 	case optioned:
-		r.Questions = slices.DeleteFunc(r.Questions, func(q Question) bool {
+		r.Questions = slices.DeleteFunc(r.Questions, func(q tableQuestion) bool {
 			if q.letter {
 				r.types[text.Short]--
 				r.bad(q.File, q.Row, column, "options, of which this letter names one; where it is a text, a column with the type says short", table.Quote(q.Answer))
@@ -431,7 +431,7 @@ func (r *questionReader) lettersAlone() {
 
 // read reads the answer, and the type where there is none yet. It says what it wants
 // where it cannot.
-func (r *questionReader) read(q *Question, v value) (want string) {
+func (r *questionReader) read(q *tableQuestion, v value) (want string) {
 	yes, no := text.Fold(v.text) == "yes", text.Fold(v.text) == "no"
 	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
@@ -470,7 +470,7 @@ func (r *questionReader) read(q *Question, v value) (want string) {
 	if q.Type == "" {
 		switch {
 		case yes || no:
-			q.Type = Binary
+			q.Type = binaryType
 		case right || wrong:
 			q.Type = text.Bool
 		default:
@@ -480,7 +480,7 @@ func (r *questionReader) read(q *Question, v value) (want string) {
 	switch q.Type {
 	case text.Single, text.Multiple:
 		return "options, which a question of type " + q.Type + " has"
-	case Binary:
+	case binaryType:
 		if !yes && !no {
 			return "yes or no"
 		}

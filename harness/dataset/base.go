@@ -94,15 +94,15 @@ func parsed(file string, data []byte) (*knowledgeBase, []table.Problem) {
 	kb := &knowledgeBase{questions: map[string]map[string]*Knowledge{}}
 	for _, q := range slices.Sorted(maps.Keys(questions)) {
 		path := "$." + q
-		if kb.questions[Fold(q)] != nil {
+		if kb.questions[foldText(q)] != nil {
 			bad(path, "each question once", "it again, in other case or space")
 			continue
 		}
 		answers := map[string]*Knowledge{}
-		kb.questions[Fold(q)] = answers
+		kb.questions[foldText(q)] = answers
 		for _, a := range slices.Sorted(maps.Keys(questions[q].Answers)) {
 			at := path + ".answers." + a
-			if answers[Fold(a)] != nil {
+			if answers[foldText(a)] != nil {
 				bad(at, "each answer once", "it again, in other case or space")
 				continue
 			}
@@ -116,7 +116,7 @@ func parsed(file string, data []byte) (*knowledgeBase, []table.Problem) {
 				bad(at, "at least one term that is required or forbidden", "none: leave the answer out if nothing is known of it")
 			}
 			k := entry.knowledge(questions[q].Guidance)
-			answers[Fold(a)] = &k
+			answers[foldText(a)] = &k
 		}
 	}
 	if len(problems) > 0 {
@@ -166,11 +166,11 @@ func (l *tableLines) UnmarshalJSON(b []byte) error {
 // Lookup finds the entry of a question and its answer. An answer of the base by
 // another name is what means says. why says what is missing.
 func (kb *knowledgeBase) Lookup(question, answer string, means func(label string) (answer string, ok bool)) (k *Knowledge, why string) {
-	answers := kb.questions[Fold(question)]
+	answers := kb.questions[foldText(question)]
 	if answers == nil {
 		return nil, "it has no entry for the question"
 	}
-	if k := answers[Fold(answer)]; k != nil {
+	if k := answers[foldText(answer)]; k != nil {
 		return k, ""
 	}
 	labels := slices.Sorted(maps.Keys(answers))

@@ -46,7 +46,7 @@ func TestOnePlace(t *testing.T) {
 	}{
 		{[4]float64{50, 100, 150, 300}, meaning{pixels, corners}}, {[4]float64{50, 100, 100, 200}, meaning{pixels, sized}},
 		{[4]float64{25, 25, 75, 75}, meaning{perCents, corners}}, {[4]float64{25, 25, 50, 50}, meaning{perCents, sized}},
-		{[4]float64{.25, .25, .75, .75}, meaning{Fractions, corners}}, {[4]float64{.25, .25, .5, .5}, meaning{Fractions, sized}},
+		{[4]float64{.25, .25, .75, .75}, meaning{fractionUnit, corners}}, {[4]float64{.25, .25, .5, .5}, meaning{fractionUnit, sized}},
 	} {
 		all := []placed{{sides{"": {{N: c.n}}}, 200, 400}}
 		if unit := unitOf(all); unit != c.m.Unit {
@@ -57,7 +57,7 @@ func TestOnePlace(t *testing.T) {
 			t.Errorf("%v as %v: %v, %s", c.n, c.m, got, bad)
 		}
 		// What is in the middle fits both ways or one: the one that fits more is taken.
-		others := append(all, placed{sides{"": {{N: map[string][4]float64{pixels: {160, 350, 20, 40}, perCents: {80, 80, 15, 15}, Fractions: {.8, .8, .15, .15}}[c.m.Unit]}}}, 200, 400})
+		others := append(all, placed{sides{"": {{N: map[string][4]float64{pixels: {160, 350, 20, 40}, perCents: {80, 80, 15, 15}, fractionUnit: {.8, .8, .15, .15}}[c.m.Unit]}}}, 200, 400})
 		if m, _ := tell(c.m.Unit, "", others); m.Form != sized {
 			t.Errorf("%v beside one that has no corners: %v", c.n, m)
 		}

@@ -22,9 +22,9 @@ import (
 
 // Units of the numbers.
 const (
-	pixels    = "px"
-	Fractions = "fraction"
-	perCents  = "percent"
+	pixels       = "px"
+	fractionUnit = "fraction"
+	perCents     = "percent"
 )
 
 // Forms of a box.
@@ -34,7 +34,7 @@ const (
 )
 
 // units are those of numbers, Forms those of boxes.
-func units() []string { return []string{pixels, Fractions, perCents} }
+func units() []string { return []string{pixels, fractionUnit, perCents} }
 
 // forms are those of a box.
 func forms() []string { return []string{corners, sized} }
@@ -78,8 +78,8 @@ func ofColumns(columns []string) (four []string) {
 	return nil
 }
 
-// NamedBox is a box of four numbers that have names; false: they are no numbers from 0.
-func NamedBox(columns, texts []string) (b box, ok bool) {
+// namedBox is a box of four numbers that have names; false: they are no numbers from 0.
+func namedBox(columns, texts []string) (b box, ok bool) {
 	for i, s := range texts {
 		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
@@ -203,7 +203,7 @@ func boxNamed(of map[string]any) (box, bool) {
 		n, _ := of[k].(json.Number)
 		texts = append(texts, n.String())
 	}
-	return NamedBox(four, texts)
+	return namedBox(four, texts)
 }
 
 // placed is the boxes of an item and the size of its pictures; of numbers that are no pixels it
@@ -235,7 +235,7 @@ func unitOf(all []placed) string {
 	}
 	switch {
 	case 2*fractions > n:
-		return Fractions
+		return fractionUnit
 	case 2*(fractions+cents) > n:
 		return perCents
 	}
@@ -283,13 +283,13 @@ func (m meaning) Region(b box, w, h int) (r perturb.Region, bad string) {
 	}
 	scale, limits := 1.0, [4]float64{100, 100, 100, 100}
 	switch m.Unit {
-	case Fractions:
+	case fractionUnit:
 		scale, limits = 100, [4]float64{1, 1, 1, 1}
 	case pixels:
 		limits = [4]float64{float64(w), float64(h), float64(w), float64(h)}
 	}
 	if n[0] >= n[2] || n[1] >= n[3] || n[2] > limits[2]+1e-9 || n[3] > limits[3]+1e-9 {
-		within := map[string]string{Fractions: "from 0 to 1", perCents: "from 0 to 100", pixels: fmt.Sprintf("in a picture of %dx%d pixels", w, h)}[m.Unit]
+		within := map[string]string{fractionUnit: "from 0 to 1", perCents: "from 0 to 100", pixels: fmt.Sprintf("in a picture of %dx%d pixels", w, h)}[m.Unit]
 		return r, fmt.Sprintf("x0 < x1 and y0 < y1, %s (boxes: %s, boxes_form: %s)", within, m.Unit, m.Form)
 	}
 	for i := range n {

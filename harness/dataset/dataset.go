@@ -92,14 +92,14 @@ func (it Item) optionTexts() []string {
 // resolve finds the option that an answer means: by its text, its label, or an
 // alias of either; case and space do not count.
 func (it Item) resolve(answer string) (option string, ok bool) {
-	a := Fold(answer)
+	a := foldText(answer)
 	for range 2 {
 		for _, o := range it.Options {
-			if a != "" && (a == Fold(o.Text) || a == Fold(o.Label)) {
+			if a != "" && (a == foldText(o.Text) || a == foldText(o.Label)) {
 				return o.Text, true
 			}
 		}
-		a = Fold(it.Aliases[a])
+		a = foldText(it.Aliases[a])
 	}
 	return "", false
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // questionGolds are the gold answers of questions, with | between those of which any is right.
-func questionGolds(t Table) (out []string) {
+func questionGolds(t tableRead) (out []string) {
 	for _, q := range t.Questions {
 		out = append(out, q.Type+" "+strings.Join(append([]string{q.Answer}, q.Also...), "|"))
 	}
@@ -94,7 +94,7 @@ func TestArrayOfRows(t *testing.T) {
 	if _, err := readQuestions(tableSource{Format: formatJSONL, Path: questionFile(t, "q.json", "[ ]")}); err == nil || !strings.Contains(err.Error(), "is empty") {
 		t.Errorf("no rows: %v", err)
 	}
-	if !Mapped(questionFile(t, "q.json", "[\n\n"+rows[0]+"]")) || Mapped(questionFile(t, "p.json", `[{"id":"1","images":["a"],"question":"q","type":"short","answer":"x"}]`)) {
+	if !tableInJSONL(questionFile(t, "q.json", "[\n\n"+rows[0]+"]")) || tableInJSONL(questionFile(t, "p.json", `[{"id":"1","images":["a"],"question":"q","type":"short","answer":"x"}]`)) {
 		t.Error("an array is told to be a table, or not, by its first row")
 	}
 }

@@ -31,7 +31,7 @@ const maxLine = 4 << 20
 // a prompt.
 func jsonl(s Source) (*Dataset, error) {
 	path := s.Path
-	if s.Columns != nil || Mapped(path) {
+	if s.Columns != nil || tableInJSONL(path) {
 		return own(s)
 	}
 	if s.Split != "" {
@@ -268,7 +268,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 		return
 	}
 	for i, o := range it.Options {
-		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return Fold(p.Text) == Fold(o.Text) }) {
+		if slices.ContainsFunc(it.Options[:i], func(p Option) bool { return foldText(p.Text) == foldText(o.Text) }) {
 			bad(fmt.Sprintf("$.options[%d].text", i), "each answer once", table.Quote(o.Text))
 		}
 	}
@@ -281,7 +281,7 @@ func (l *jsonlLine) closed(answer string, bad func(column, want, got string)) {
 		if it.Aliases == nil {
 			it.Aliases = map[string]string{}
 		}
-		it.Aliases[Fold(alias)] = option
+		it.Aliases[foldText(alias)] = option
 	}
 	switch sorted := slices.Sorted(slices.Values(l.Scale)); {
 	case l.Type != TypeOrdinal && l.Scale != nil:

@@ -113,7 +113,7 @@ func place(s Source, d *Dataset, rows []row) {
 	}
 	m, both := tell(unit, s.BoxesForm, all)
 	if s.Boxes == "" || s.BoxesForm == "" {
-		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{pixels: "pixels", Fractions: "fractions of width and height", perCents: "per cents of width and height"}[m.Unit],
+		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{pixels: "pixels", fractionUnit: "fractions of width and height", perCents: "per cents of width and height"}[m.Unit],
 			map[string]string{corners: "x0 y0 x1 y1", sized: "x y w h"}[m.Form])
 		if both {
 			said += " (all would fit as x y w h, too)"

@@ -93,7 +93,7 @@ func (r *questionReader) byIndex() map[string]questionRow {
 }
 
 // shown adds the pictures of a row.
-func (r *questionReader) shown(x questionRow, q *Question, others map[string]questionRow) {
+func (r *questionReader) shown(x questionRow, q *tableQuestion, others map[string]questionRow) {
 	columns, before := r.fields[fieldImage], len(r.Problems)
 	for _, c := range columns {
 		v := x.values[c]

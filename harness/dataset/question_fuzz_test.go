@@ -10,7 +10,7 @@ import (
 )
 
 // sound says what is wrong with a question that was read.
-func sound(q Question) string {
+func sound(q tableQuestion) string {
 	labels := map[string]bool{}
 	for _, o := range q.Options {
 		labels[o.Label] = true
@@ -22,11 +22,11 @@ func sound(q Question) string {
 		return "its answer is none of its options"
 	case q.Type == text.Multiple && slices.ContainsFunc(strings.Split(q.Answer, ", "), func(l string) bool { return !labels[l] }):
 		return "one of its answers is no option"
-	case q.Type == text.Bool && q.Answer != "True" && q.Answer != "False", q.Type == Binary && q.Answer != "yes" && q.Answer != "no":
+	case q.Type == text.Bool && q.Answer != "True" && q.Answer != "False", q.Type == binaryType && q.Answer != "yes" && q.Answer != "no":
 		return "its answer is another word"
 	case slices.Contains(q.Also, q.Answer) || len(q.Also) > 0 && q.Type != text.Single && q.Type != text.Short || q.Type == text.Single && slices.ContainsFunc(q.Also, func(a string) bool { return !labels[a] }):
 		return "other gold answers are none"
-	case !slices.Contains([]string{text.Single, text.Multiple, text.Bool, text.Short, Binary}, q.Type):
+	case !slices.Contains([]string{text.Single, text.Multiple, text.Bool, text.Short, binaryType}, q.Type):
 		return "it is of no type"
 	}
 	for _, p := range q.Pictures {

@@ -39,9 +39,9 @@ func sniffTable(head []byte) string {
 	return KindCSV
 }
 
-// Mapped says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain
+// tableInJSONL says whether a JSONL file is a table, by its first line (or element of an array): it lacks what the plain
 // format has, or has its options as texts.
-func Mapped(path string) bool {
+func tableInJSONL(path string) bool {
 	f, err := table.OpenRoot(path, table.MaxTable)
 	if err != nil {
 		return false

@@ -4,7 +4,7 @@
 //  1. A file becomes rows of values by column (csv.go, lines.go, parquet.go).
 //  2. A Mapping says which column is what; what it does not say is guessed from the
 //     columns' names (columns.go). Every guess is told.
-//  3. Each row becomes a Question: options, type and answer are read together
+//  3. Each row becomes a tableQuestion: options, type and answer are read together
 //     (answer.go). All that is wrong with a row is told, with its place.
 
 package dataset
@@ -28,17 +28,17 @@ import (
 // formatJSONL is the one format of tables that is no kind of data set.
 const formatJSONL = "jsonl"
 
-// Binary is the type of a question that is answered by yes or no; the others are those of
+// binaryType is the type of a question that is answered by yes or no; the others are those of
 // package text.
-const Binary = "binary"
+const binaryType = "binary"
 
-// Question is a row that can be asked.
-type Question struct {
+// tableQuestion is a row that can be asked.
+type tableQuestion struct {
 	File     string
 	Row      int // line of the file, or number of the row
 	ID       string
 	Text     string // with the hint before it
-	Type     string // text.Single, Multiple, Bool or Short, or Binary
+	Type     string // text.Single, Multiple, Bool or Short, or binaryType
 	Options  []Option
 	Answer   string   // a label, labels with commas between, True, False, yes, no, or a text
 	Also     []string // other gold answers, of which any is right
@@ -62,9 +62,9 @@ type picture struct {
 // Mapping says which columns hold a field. What it lacks is guessed.
 type Mapping map[string][]string
 
-// Table is what a file holds.
-type Table struct {
-	Questions []Question
+// tableRead is what a file holds.
+type tableRead struct {
+	Questions []tableQuestion
 	Problems  []table.Problem
 	Guesses   []string // what nobody said, in words
 	Unused    []string // columns that nothing is read of
@@ -104,7 +104,7 @@ type questionRow struct {
 
 // questionReader gathers a table.
 type questionReader struct {
-	Table
+	tableRead
 	of      tableSource
 	columns []string // in the order of the file
 	rows    []questionRow
@@ -128,27 +128,27 @@ func (r *questionReader) guess(format string, args ...any) {
 //
 // Without a split, of Parquet files the one named test is read, or the only one; of
 // tables with a column of that name all rows are.
-func readQuestions(s tableSource) (Table, error) {
+func readQuestions(s tableSource) (tableRead, error) {
 	r := &questionReader{of: s, types: map[string]int{}}
 	read := map[string]func() error{KindCSV: r.delimited, kindTSV: r.delimited, KindVLMEvalKit: r.delimited, formatJSONL: r.jsonLines, kindParquet: r.parquet}[s.Format]
 	if read == nil {
-		return Table{}, fmt.Errorf("no table is of format %q", s.Format)
+		return tableRead{}, fmt.Errorf("no table is of format %q", s.Format)
 	}
 	if err := read(); err != nil {
-		return Table{}, err
+		return tableRead{}, err
 	}
 	return r.finish(), nil
 }
 
 // finish makes questions of what was read.
-func (r *questionReader) finish() Table {
+func (r *questionReader) finish() tableRead {
 	if r.resolve() {
 		r.choose()
 		r.count()
 		r.questions()
 	}
 	sort(r.Problems)
-	return r.Table
+	return r.tableRead
 }
 
 // sort puts problems into the order of files and rows.
@@ -199,7 +199,7 @@ func (r *questionReader) questions() {
 	seen, pictures := map[string]int{}, r.byIndex()
 	for _, x := range r.rows {
 		before := len(r.Problems)
-		q := Question{File: x.file, Row: x.at}
+		q := tableQuestion{File: x.file, Row: x.at}
 		var column string
 		if q.ID, column = r.get(x, fieldID); column == "" {
 			q.ID = "row-" + strconv.Itoa(len(seen)+1)
@@ -242,10 +242,10 @@ func (r *questionReader) questions() {
 	r.lettersAlone()
 	if n := len(r.types); n > 0 {
 		var said []string
-		for _, t := range []string{text.Single, text.Multiple, Binary, text.Bool, text.Short} {
+		for _, t := range []string{text.Single, text.Multiple, binaryType, text.Bool, text.Short} {
 			if r.types[t] > 0 {
 				said = append(said, fmt.Sprintf("%s %d (%s)", t, r.types[t], map[string]string{text.Single: "they have options", text.Multiple: "several options are right",
-					Binary: "the answer is yes or no", text.Bool: "the answer is true or false", text.Short: "they have no options"}[t]))
+					binaryType: "the answer is yes or no", text.Bool: "the answer is true or false", text.Short: "they have no options"}[t]))
 			}
 		}
 		r.guess("types of questions: %s", strings.Join(said, ", "))
@@ -253,7 +253,7 @@ func (r *questionReader) questions() {
 }
 
 // boxed reads the boxes of a row, from one column or the four that hold a number each.
-func (r *questionReader) boxed(x questionRow, q *Question) {
+func (r *questionReader) boxed(x questionRow, q *tableQuestion) {
 	columns := r.fields[fieldBoxes]
 	q.Boxed = strings.Join(columns, ", ")
 	var texts []string
@@ -268,7 +268,7 @@ func (r *questionReader) boxed(x questionRow, q *Question) {
 		return
 	case len(columns) == 4 && len(texts) == 4:
 		var b box
-		if b, ok = NamedBox(columns, texts); ok {
+		if b, ok = namedBox(columns, texts); ok {
 			q.Boxes = sides{"": {b}}
 		}
 	case len(columns) > 1:

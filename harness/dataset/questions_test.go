@@ -42,7 +42,7 @@ func questionFile(t *testing.T, name string, text string) string {
 	return path
 }
 
-func read(t *testing.T, s tableSource) Table {
+func read(t *testing.T, s tableSource) tableRead {
 	t.Helper()
 	got, err := readQuestions(s)
 	if err != nil {
@@ -52,7 +52,7 @@ func read(t *testing.T, s tableSource) Table {
 }
 
 // short is a question in a few words.
-func short(q Question) string {
+func short(q tableQuestion) string {
 	var options, pictures []string
 	for _, o := range q.Options {
 		options = append(options, o.Label+"="+o.Text)
@@ -66,14 +66,14 @@ func short(q Question) string {
 	return fmt.Sprintf("%s %s %q [%s] -> %s (%s) {%s}", q.ID, q.Type, q.Text, strings.Join(options, "; "), q.Answer, q.Task, strings.Join(pictures, ", "))
 }
 
-func shorts(t Table) (out []string) {
+func shorts(t tableRead) (out []string) {
 	for _, q := range t.Questions {
 		out = append(out, short(q))
 	}
 	return out
 }
 
-func problems(t Table) (out []string) {
+func problems(t tableRead) (out []string) {
 	for _, p := range t.Problems {
 		out = append(out, fmt.Sprintf("%d %s: want %s, found %s", p.Row, p.Column, p.Want, p.Got))
 	}

@@ -118,16 +118,16 @@ func parseRegions(file string, text []byte) (*regions, []table.Problem) {
 		r.questions = append(r.questions, tableAsked{words, q.Finding, q.Side})
 	}
 	for _, alias := range slices.Sorted(maps.Keys(f.Aliases)) {
-		if Fold(alias) == "" || r.aliases[Fold(alias)] != nil || len(f.Aliases[alias]) == 0 || slices.ContainsFunc(f.Aliases[alias], func(a string) bool { return Fold(a) == "" }) {
+		if foldText(alias) == "" || r.aliases[foldText(alias)] != nil || len(f.Aliases[alias]) == 0 || slices.ContainsFunc(f.Aliases[alias], func(a string) bool { return foldText(a) == "" }) {
 			bad(0, "aliases."+alias, "each alias once, with the answers it may stand for", fmt.Sprintf("%q", f.Aliases[alias]))
 			continue
 		}
-		r.aliases[Fold(alias)] = f.Aliases[alias]
+		r.aliases[foldText(alias)] = f.Aliases[alias]
 	}
 	for i, scale := range f.Scales {
 		seen := map[string]bool{}
 		for _, g := range scale {
-			seen[Fold(g)] = true
+			seen[foldText(g)] = true
 		}
 		if len(scale) < 2 || len(seen) != len(scale) || seen[""] {
 			bad(0, fmt.Sprintf("scales[%d]", i), "at least two different grades from least to most", fmt.Sprintf("%q", scale))
@@ -252,7 +252,7 @@ func (r *regions) Scale(options []string) []string {
 		var out []string
 		for _, g := range known {
 			for _, o := range options {
-				if Fold(o) == Fold(g) {
+				if foldText(o) == foldText(g) {
 					out = append(out, o)
 				}
 			}
@@ -271,7 +271,7 @@ func (r *regions) Aliases(options []string) map[string]string { return aliases(r
 // are none themselves; of several that a word may stand for, the first. nil: none.
 func aliases(words map[string][]string, options []string) map[string]string {
 	find := func(answer string) (string, bool) {
-		i := slices.IndexFunc(options, func(o string) bool { return Fold(o) == Fold(answer) })
+		i := slices.IndexFunc(options, func(o string) bool { return foldText(o) == foldText(answer) })
 		if i < 0 {
 			return "", false
 		}
@@ -284,7 +284,7 @@ func aliases(words map[string][]string, options []string) map[string]string {
 		}
 		for _, answer := range of {
 			if option, ok := find(answer); ok {
-				out[Fold(alias)] = option
+				out[foldText(alias)] = option
 				break
 			}
 		}

@@ -110,7 +110,7 @@ func FuzzRegions(f *testing.F) {
 		}
 		options := []string{"none", "Mild"}
 		for alias, of := range r.Aliases(options) {
-			if !slices.Contains(options, of) || slices.ContainsFunc(options, func(o string) bool { return Fold(o) == alias }) {
+			if !slices.Contains(options, of) || slices.ContainsFunc(options, func(o string) bool { return foldText(o) == alias }) {
 				t.Fatalf("%q stands for %q", alias, of)
 			}
 		}

@@ -106,7 +106,7 @@ func (t *taixReader) row(file string, r table.Row) {
 			t.bad(at, c.name, "a text", table.Quote(c.text))
 		}
 	}
-	typ := Fold(kind)
+	typ := foldText(kind)
 	if typ == "comparison" {
 		typ = TypeComparative
 	}
@@ -140,8 +140,8 @@ func (t *taixReader) items() {
 	given := map[asked][]string{}
 	for _, r := range t.rows {
 		k := asked{r.question, r.kind}
-		if !slices.Contains(given[k], Fold(r.answer)) {
-			given[k] = append(given[k], Fold(r.answer))
+		if !slices.Contains(given[k], foldText(r.answer)) {
+			given[k] = append(given[k], foldText(r.answer))
 		}
 	}
 	like := map[asked]Item{} // what all items of a question share
@@ -197,7 +197,7 @@ func (t *taixReader) offered(it Item, given []string) []string {
 	case TypeOrdinal:
 		for _, scale := range t.more.regions.Scales() {
 			if !slices.ContainsFunc(given, func(a string) bool {
-				return !slices.ContainsFunc(scale, func(g string) bool { return Fold(g) == a })
+				return !slices.ContainsFunc(scale, func(g string) bool { return foldText(g) == a })
 			}) {
 				return scale
 			}

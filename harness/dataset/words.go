@@ -35,7 +35,7 @@ func bracketOptions(question string) []string {
 	var out []string
 	for _, o := range list {
 		o = strings.TrimSpace(o)
-		if o == "" || slices.ContainsFunc(out, func(have string) bool { return Fold(have) == Fold(o) }) {
+		if o == "" || slices.ContainsFunc(out, func(have string) bool { return foldText(have) == foldText(o) }) {
 			return nil
 		}
 		out = append(out, o)
@@ -56,5 +56,5 @@ func cutBrackets(question string) (before, inside string, ok bool) {
 	return strings.TrimSpace(rest[:open]), rest[open+1:], true
 }
 
-// Fold is a text for comparison: lower case, single spaces, none outside.
-func Fold(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+// foldText is a text for comparison: lower case, single spaces, none outside.
+func foldText(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
