@@ -32,7 +32,7 @@ func (d *examination) devices(ctx context.Context) {
 		}
 		d.say(l, "device "+p.Source, strings.TrimPrefix(strings.TrimSpace(p.Device+" "+p.What), " "), p.Do)
 	}
-	states := make([]Device, len(probes))
+	states := make([]deviceFound, len(probes))
 	clock := timing.NewClock()
 	var wg sync.WaitGroup
 	for i, p := range probes {
@@ -91,7 +91,7 @@ func (d *examination) devices(ctx context.Context) {
 	}
 	d.out.Devices = states
 	for _, st := range d.Config.Studies {
-		if st.CoolDown.Celsius != nil && !slices.ContainsFunc(states, func(s Device) bool {
+		if st.CoolDown.Celsius != nil && !slices.ContainsFunc(states, func(s deviceFound) bool {
 			return slices.Contains(s.Measures, telemetry.TempCore) || slices.Contains(s.Measures, telemetry.TempHotspot)
 		}) {
 			d.say(problem, "study "+st.Name, "cool_down waits for a temperature and no GPU reports one", "give only seconds")
@@ -152,7 +152,7 @@ const leastFree = 2 << 30
 
 func (d *examination) machine() {
 	here := machine.ThisHost(d.Version)
-	m := Machine{Host: machine.Facts(here), Facts: here, Stamps: timing.StampsUser}
+	m := machineFound{Host: machine.Facts(here), Facts: here, Stamps: timing.StampsUser}
 	for _, dev := range d.out.Devices {
 		m.Facts.GPUs = append(m.Facts.GPUs, machine.GPUs([]telemetry.Device{dev.Device})...)
 	}
@@ -203,7 +203,7 @@ func (d *examination) machine() {
 	d.out.Machine = m
 }
 
-func (d *examination) disk(m *Machine) {
+func (d *examination) disk(m *machineFound) {
 	dir := machine.Existing(filepath.Dir(d.Config.Store))
 	u, err := disk.Usage(dir)
 	if err != nil {

@@ -60,12 +60,12 @@ func TestTheDoctorSaysWhereServersAreAndWhoseGPUs(t *testing.T) {
 	} {
 		c.backend.Name, c.backend.Kind = "b", "llamacpp"
 		d := &examination{Patient: Patient{Config: &config.Config{Backends: []config.Backend{c.backend}, Telemetry: config.Telemetry{GPUs: c.named}}}, site: machineOf(), vram: map[string]*int64{}}
-		st := Server{Reachable: true}
+		st := serverFound{Reachable: true}
 		d.place(t.Context(), c.backend, &st)
 		if st.Place == "" || st.PlaceWhy == "" || c.backend.Place == "" && st.Place != results.PlaceLocal {
 			t.Errorf("%s: %+v", c.what, st)
 		}
-		d.out.Servers = []Server{st}
+		d.out.Servers = []serverFound{st}
 		d.gpus(t.Context(), c.gpus)
 		for i, f := range d.out.Findings {
 			got := string(f.Level) + " " + f.About + ": " + f.Text

@@ -25,8 +25,8 @@ import (
 	"assay/timing/telemetry"
 )
 
-// Level is how much a finding matters.
-type Level = backends.Level
+// level is how much a finding matters.
+type level = backends.Level
 
 const (
 	fine    = backends.Fine
@@ -37,7 +37,7 @@ const (
 
 // Finding is one thing that the doctor says.
 type Finding struct {
-	Level Level  `json:"level"`
+	Level level  `json:"level"`
 	About string `json:"about"`
 	Text  string `json:"text"`
 	Do    string `json:"do,omitempty"`
@@ -45,14 +45,14 @@ type Finding struct {
 
 // Diagnosis is what the doctor found.
 type Diagnosis struct {
-	Servers  []Server  `json:"servers"`
-	Devices  []Device  `json:"devices"`
-	Machine  Machine   `json:"machine"`
-	Findings []Finding `json:"findings"`
+	Servers  []serverFound `json:"servers"`
+	Devices  []deviceFound `json:"devices"`
+	Machine  machineFound  `json:"machine"`
+	Findings []Finding     `json:"findings"`
 }
 
-// Device is what was found of a device.
-type Device struct {
+// deviceFound is what was found of a device.
+type deviceFound struct {
 	telemetry.Device
 	Reports      []string `json:"reports"`                  // its measures
 	ReadMicros   *float64 `json:"read_us,omitempty"`        // median duration of a read
@@ -60,8 +60,8 @@ type Device struct {
 	PowerMS      *float64 `json:"power_update_ms,omitempty"`
 }
 
-// Machine is what was found of the machine.
-type Machine struct {
+// machineFound is what was found of the machine.
+type machineFound struct {
 	Host        map[string]string `json:"host"`
 	Facts       results.Host      `json:"facts"` // with its name, for a comparison of machines
 	ClockSource string            `json:"clock_source,omitempty"`
@@ -91,7 +91,7 @@ type examination struct {
 	out  Diagnosis
 }
 
-func (d *examination) say(l Level, about, text, do string) {
+func (d *examination) say(l level, about, text, do string) {
 	d.out.Findings = append(d.out.Findings, Finding{l, about, text, do})
 }
 

@@ -12,9 +12,9 @@ import (
 	"assay/harness/run"
 )
 
-// Longest is the longest prompt that is planned for a model, beside what the server
+// longest is the longest prompt that is planned for a model, beside what the server
 // works with.
-type Longest struct {
+type longest struct {
 	Trial string `json:"trial"` // study/item/arm/condition
 	// Tokens are the prompt's, without the answers that it quotes or follows; Answers
 	// what those and its own may take besides, max_tokens each.
@@ -31,7 +31,7 @@ const slack = 10
 
 // fits compares the longest planned prompt of a model with the server's context. id is
 // empty of a server that does not run.
-func (d *examination) fits(ctx context.Context, b config.Backend, name, about string, id backends.Identity, ask bool) *Longest {
+func (d *examination) fits(ctx context.Context, b config.Backend, name, about string, id backends.Identity, ask bool) *longest {
 	prompts := d.Prompts[name]
 	if len(prompts) == 0 {
 		return nil
@@ -83,9 +83,9 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 
 // longest counts the prompts, by the server where it is to be asked and can, and is
 // the one that needs the most room. refused: a part of one exceeds the context.
-func (d *examination) longest(ctx context.Context, end run.Endpoint, prompts []Prompt, room int, ask bool) (l Longest, refused bool) {
+func (d *examination) longest(ctx context.Context, end run.Endpoint, prompts []Prompt, room int, ask bool) (l longest, refused bool) {
 	why := "the model was not asked"
-	var all []Longest
+	var all []longest
 	if ask {
 		ctx, cancel := context.WithTimeout(ctx, probeWithin)
 		defer cancel()
@@ -99,16 +99,16 @@ func (d *examination) longest(ctx context.Context, end run.Endpoint, prompts []P
 				}
 				break
 			}
-			all = append(all, Longest{Trial: trial(p), Tokens: n, Answers: p.Answers, How: "counted by the server"})
+			all = append(all, longest{Trial: trial(p), Tokens: n, Answers: p.Answers, How: "counted by the server"})
 		}
 	}
 	if all == nil {
 		how := fmt.Sprintf("a token for %d ASCII characters or 1 other, and what pictures cost at most; %s", run.CharactersAToken, why)
 		for _, p := range prompts {
-			all = append(all, Longest{Trial: trial(p), Tokens: run.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
+			all = append(all, longest{Trial: trial(p), Tokens: run.Estimate(p.Texts, p.Sizes), Answers: p.Answers, Estimated: true, How: how})
 		}
 	}
-	return slices.MaxFunc(all, func(a, b Longest) int {
+	return slices.MaxFunc(all, func(a, b longest) int {
 		// One that does not fit by itself says more than one that answers make too long.
 		return cmp.Or(cmp.Compare(max(a.Tokens, room), max(b.Tokens, room)), cmp.Compare(a.Tokens+a.Answers, b.Tokens+b.Answers))
 	}), refused

@@ -64,7 +64,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		says    int // context that the server states; 0: none
 		prompts []Prompt
 		quick   bool
-		level   Level
+		level   level
 		text    string
 		do      string
 		tokens  int // none: an estimate

@@ -61,7 +61,7 @@ const sure = 1e9 // ns
 // from being joined is a problem, what their times and energies depend on a warning.
 func Compare(all []Station) []Finding {
 	var out []Finding
-	say := func(l Level, about, text, do string) { out = append(out, Finding{l, about, text, do}) }
+	say := func(l level, about, text, do string) { out = append(out, Finding{l, about, text, do}) }
 	count := map[string]int{}
 	for _, s := range all {
 		if count[s.Host.Name]++; count[s.Host.Name] == 2 {
@@ -78,7 +78,7 @@ func Compare(all []Station) []Finding {
 			say(warning, "host "+s.Host.Name, fmt.Sprintf("its clock is %s by %.1f s (± %.1f s): no time is measured by it, but times of day are off", way, math.Abs(c.Offset.Seconds()), c.Bound.Seconds()), "start its time service, as chrony or systemd-timesyncd")
 		}
 	}
-	same := func(l Level, about, do string, of func(results.Host) string) {
+	same := func(l level, about, do string, of func(results.Host) string) {
 		by := map[string][]string{}
 		for _, s := range all {
 			v := of(s.Host)

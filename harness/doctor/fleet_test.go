@@ -55,8 +55,8 @@ func TestCompareMachines(t *testing.T) {
 
 // What a doctor prints is what is compared.
 func TestReadStation(t *testing.T) {
-	d := Diagnosis{Servers: []Server{{Name: "s", Models: []Model{{Name: "m", Identity: backends.Identity{Server: "vllm", Model: "x", Weights: "w"}}, {Name: "lost"}}}},
-		Machine: Machine{Facts: results.Host{Name: "a", Version: "v1"}}, Findings: []Finding{{Level: problem}, {Level: warning}}}
+	d := Diagnosis{Servers: []serverFound{{Name: "s", Models: []modelFound{{Name: "m", Identity: backends.Identity{Server: "vllm", Model: "x", Weights: "w"}}, {Name: "lost"}}}},
+		Machine: machineFound{Facts: results.Host{Name: "a", Version: "v1"}}, Findings: []Finding{{Level: problem}, {Level: warning}}}
 	b, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"assay/timing"
 )
 
-// Pictures is what becomes of several pictures in one request.
-type Pictures struct {
+// pictures is what becomes of several pictures in one request.
+type pictures struct {
 	Count int `json:"count"` // the most that a planned trial shows
 	// Together are the tokens of so many, Apart the sum of those of each alone, and
 	// ButLast those of all but the last. nil: the server does not count.
@@ -47,7 +47,7 @@ const (
 // pictures finds out whether the server shows its model all pictures of a request, in
 // their order and as large as they are sent: by tokens, which have to grow with them,
 // and by marks, which the model has to find. nil: no trial shows several.
-func (d *examination) pictures(ctx context.Context, name, about string, id backends.Identity) *Pictures {
+func (d *examination) pictures(ctx context.Context, name, about string, id backends.Identity) *pictures {
 	var most Prompt
 	for _, p := range d.Prompts[name] {
 		if len(p.Sizes) > len(most.Sizes) {
@@ -63,7 +63,7 @@ func (d *examination) pictures(ctx context.Context, name, about string, id backe
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	p := &Pictures{Count: len(most.Sizes)}
+	p := &pictures{Count: len(most.Sizes)}
 	if err := p.weigh(ctx, end, most.Sizes); err != nil {
 		d.say(warning, about, fmt.Sprintf("whether the server takes all of %d pictures could not be found out by its tokens: %v", p.Count, err), "")
 	} else {
@@ -76,7 +76,7 @@ func (d *examination) pictures(ctx context.Context, name, about string, id backe
 }
 
 // weigh counts tokens.
-func (p *Pictures) weigh(ctx context.Context, end run.Endpoint, sizes []image.Point) error {
+func (p *pictures) weigh(ctx context.Context, end run.Endpoint, sizes []image.Point) error {
 	count := &run.Counter{Backend: end.Backend, Like: backends.Request{Model: end.Model, Think: end.Think, Options: end.Options, Timeouts: backends.Timeouts{Connect: identifyWithin}}}
 	of := func(sizes ...image.Point) (*int, error) {
 		n, err := count.Pictures(ctx, sizes)
@@ -110,7 +110,7 @@ func (p *Pictures) weigh(ctx context.Context, end run.Endpoint, sizes []image.Po
 }
 
 // weighed says what tokens tell.
-func (d *examination) weighed(about string, p *Pictures) {
+func (d *examination) weighed(about string, p *pictures) {
 	together := fmt.Sprintf("%d pictures, as many as a trial shows, cost %d tokens together", p.Count, *p.Together)
 	switch apart, last := *p.Apart, *p.Together-*p.ButLast; {
 	case apart <= 0:
@@ -132,7 +132,7 @@ func (d *examination) weighed(about string, p *Pictures) {
 }
 
 // marks shows pictures with a black square in a corner of each, large ones first.
-func (d *examination) marks(ctx context.Context, end run.Endpoint, about string, p *Pictures, sizes []image.Point) {
+func (d *examination) marks(ctx context.Context, end run.Endpoint, about string, p *pictures, sizes []image.Point) {
 	side := markedSide
 	for _, s := range sizes {
 		side = max(side, min(s.X, s.Y))

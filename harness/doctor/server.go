@@ -19,8 +19,8 @@ import (
 	"assay/timing"
 )
 
-// Server is what the doctor found of one server.
-type Server struct {
+// serverFound is what the doctor found of one server.
+type serverFound struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 	URL  string `json:"url,omitempty"`
@@ -29,11 +29,11 @@ type Server struct {
 	PlaceWhy  string        `json:"place_why"`
 	Reachable bool          `json:"reachable"`
 	Command   []string      `json:"command,omitempty"`
-	Models    []Model       `json:"models,omitempty"`
+	Models    []modelFound  `json:"models,omitempty"`
 }
 
-// Model is what was found of a model.
-type Model struct {
+// modelFound is what was found of a model.
+type modelFound struct {
 	Name     string            `json:"name"` // in bench.yaml; of a judge: "judge NAME"
 	Identity backends.Identity `json:"identity"`
 	// First, Repeated and Cold are TTFT less loading, of a new request, of the same
@@ -43,8 +43,8 @@ type Model struct {
 	Cold     *time.Duration  `json:"cold_ns,omitempty"`
 	Cache    *backends.Cache `json:"cache,omitempty"` // of the cold one
 	Advice   []string        `json:"flags_to_change,omitempty"`
-	Longest  *Longest        `json:"longest_prompt,omitempty"` // nil: no prompt is planned, or nothing was asked
-	Pictures *Pictures       `json:"pictures,omitempty"`       // nil: no trial shows several, or nothing was asked
+	Longest  *longest        `json:"longest_prompt,omitempty"` // nil: no prompt is planned, or nothing was asked
+	Pictures *pictures       `json:"pictures,omitempty"`       // nil: no trial shows several, or nothing was asked
 }
 
 const (
@@ -52,8 +52,8 @@ const (
 	probeWithin    = 5 * time.Minute // the model may have to be loaded
 )
 
-func (d *examination) server(ctx context.Context, b config.Backend) Server {
-	st := Server{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Start()}
+func (d *examination) server(ctx context.Context, b config.Backend) serverFound {
+	st := serverFound{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Start()}
 	about := "backend " + b.Name
 	d.place(ctx, b, &st)
 	be, err := d.Backend(b.Name)
@@ -89,7 +89,7 @@ func (d *examination) server(ctx context.Context, b config.Backend) Server {
 }
 
 // place says where a server is, and why.
-func (d *examination) place(ctx context.Context, b config.Backend, st *Server) {
+func (d *examination) place(ctx context.Context, b config.Backend, st *serverFound) {
 	w := d.site.Locate(ctx, b)
 	st.Place, st.PlaceWhy = w.Place, w.Why
 	switch w.Place {
@@ -147,8 +147,8 @@ func (d *examination) timed() bool {
 	return false
 }
 
-func (d *examination) model(ctx context.Context, be backends.Backend, b config.Backend, name, model string, sees bool) (Model, bool) {
-	st := Model{Name: name}
+func (d *examination) model(ctx context.Context, be backends.Backend, b config.Backend, name, model string, sees bool) (modelFound, bool) {
+	st := modelFound{Name: name}
 	about := "model " + name
 	if strings.HasPrefix(name, "judge ") {
 		about = name
@@ -262,7 +262,7 @@ func cutDigest(s string) string {
 }
 
 // probe sends three short requests and sees what the caches do.
-func (d *examination) probe(ctx context.Context, be backends.Backend, b config.Backend, model, about string, picture bool, st *Model) {
+func (d *examination) probe(ctx context.Context, be backends.Backend, b config.Backend, model, about string, picture bool, st *modelFound) {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	m := backends.Message{Role: backends.User, Text: "Describe what is shown in a few words. If nothing is shown, say so."}
@@ -343,7 +343,7 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 }
 
 // advise says what to change of the server.
-func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *Model) {
+func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *modelFound) {
 	kind := b.Server()
 	if !d.timed() || st.Identity.Synthetic && kind.Phantom {
 		return

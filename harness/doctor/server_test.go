@@ -50,7 +50,7 @@ func TestDoctorSeesWhatServersAndProxiesDo(t *testing.T) {
 		model  config.Model
 		keep   any
 		says   string // a finding; "": none of those below
-		level  Level
+		level  level
 	}{
 		"fine":             {server{chunks: 1, sees: &yes}, "openai", config.Model{}, nil, "", ""},
 		"a proxy":          {server{chunks: 7, sees: &yes}, "openai", config.Model{}, nil, "proxy_buffering off", warning},
@@ -98,7 +98,7 @@ func TestDoctorSeesAModelThatDoesNotStay(t *testing.T) {
 		}
 		b := config.Backend{Name: "b", Kind: "ollama"}
 		d := &examination{Patient: Patient{Config: &config.Config{Studies: []config.Study{{Timed: true, Cache: "cold"}}}}, vram: map[string]*int64{}}
-		d.advise(t.Context(), be, b, "m", "model m", &Model{})
+		d.advise(t.Context(), be, b, "m", "model m", &modelFound{})
 		s.Close()
 		said := false
 		for _, f := range d.out.Findings {
