@@ -65,7 +65,7 @@ func (f *Fleet) slice(ctx context.Context, tx pgx.Tx, experiment int64, kind kin
 	if kind == Judge {
 		queue = Queue(experiment, kind, "") // whoever judges can judge them all
 	}
-	w := Work{Epoch: 1}
+	w := work{Epoch: 1}
 	if p.Tags == nil {
 		p.Tags = []string{}
 	}

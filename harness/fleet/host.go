@@ -80,7 +80,7 @@ func (f *Fleet) Served(ctx context.Context, experiment int64, model, except stri
 
 // At is what a host works on, and how far it is.
 type At struct {
-	Slice    Slice
+	Slice    slice
 	Answered int // trials in its store
 	Failed   int
 }

@@ -50,7 +50,7 @@ func PullInto(ctx context.Context, f *Fleet, e Experiment, out string, progress 
 func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func(n, of int), again io.Writer) (p Pulled, trials int, err error) {
 	// Before the slices: what is stored meanwhile is then called missing, and not the other way round.
 	var counts []Count
-	var stored []Slice
+	var stored []slice
 	var packed []byte
 	if err := Patient(ctx, again, func() (err error) {
 		if counts, err = f.Progress(ctx, e.ID); err == nil {
@@ -78,7 +78,7 @@ func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	base := filepath.Join(dir, "base.sqlite")
-	if err := write(base, func(w io.Writer) error { return Unpack(w, packed) }); err != nil {
+	if err := write(base, func(w io.Writer) error { return unpackStore(w, packed) }); err != nil {
 		return p, 0, err
 	}
 	begun, err := begin(out, base)
@@ -114,10 +114,10 @@ func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func
 	if err != nil {
 		return p, 0, err
 	}
-	mark := func(s Slice) string {
+	mark := func(s slice) string {
 		return fmt.Sprintf("%s slice %d %s", of, s.ID, s.Ended.UTC().Format(time.RFC3339Nano))
 	}
-	var lacks []Slice
+	var lacks []slice
 	for _, s := range stored {
 		trials += s.Trials
 		if !a.Has(mark(s)) {
@@ -125,7 +125,7 @@ func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func
 		}
 	}
 	type got struct {
-		Slice
+		slice
 		path string
 		err  error
 	}
@@ -139,7 +139,7 @@ func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func
 	go func() {
 		defer close(loaded)
 		for _, s := range lacks {
-			one := got{Slice: s, path: filepath.Join(dir, fmt.Sprintf("%d.sqlite", s.ID))}
+			one := got{slice: s, path: filepath.Join(dir, fmt.Sprintf("%d.sqlite", s.ID))}
 			one.err = Patient(loading, again, func() error {
 				return write(one.path, func(w io.Writer) error { return f.Download(loading, s.ID, w) })
 			})
@@ -157,7 +157,7 @@ func into(ctx context.Context, f *Fleet, e Experiment, out string, progress func
 		if err := errors.Join(one.err, ctx.Err()); err != nil {
 			return p, 0, err
 		}
-		if err := a.Add(ctx, mark(one.Slice), one.path); err != nil {
+		if err := a.Add(ctx, mark(one.slice), one.path); err != nil {
 			return p, 0, err
 		}
 		for _, end := range []string{"", "-wal", "-shm"} {

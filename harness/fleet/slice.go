@@ -33,8 +33,8 @@ const (
 // mostTries is how often a slice may end in an error.
 const mostTries = 5
 
-// Slice is one part of the items for one model.
-type Slice struct {
+// slice is one part of the items for one model.
+type slice struct {
 	ID         int64    `json:"id"`
 	Experiment int64    `json:"-"`
 	Kind       kind     `json:"kind"`
@@ -50,7 +50,7 @@ type Slice struct {
 	Ended time.Time `json:"-"`
 }
 
-func (s Slice) String() string {
+func (s slice) String() string {
 	what := fmt.Sprintf("%s %d/%d", s.Model, s.Part, s.Parts)
 	if s.Kind == Judge {
 		what += " (judging)"
@@ -58,14 +58,14 @@ func (s Slice) String() string {
 	return what
 }
 
-// Work is a job of River: one epoch of a slice.
-type Work struct {
+// work is a job of River: one epoch of a slice.
+type work struct {
 	Slice int64 `json:"slice"`
 	Epoch int   `json:"epoch"`
 }
 
 // Kind implements river.JobArgs.
-func (Work) Kind() string { return "slice" }
+func (work) Kind() string { return "slice" }
 
 // Queue is the queue of River that slices of a kind and model are in.
 func Queue(experiment int64, kind kind, model string) string {
@@ -79,13 +79,13 @@ var ErrLost = errors.New("the slice was given to another host")
 
 const columns = "s.id, s.experiment, s.kind, s.model, s.part, s.parts, s.trials, s.timed, s.tags, s.epoch, s.stored"
 
-func (s *Slice) dest() []any {
+func (s *slice) dest() []any {
 	return []any{&s.ID, &s.Experiment, &s.Kind, &s.Model, &s.Part, &s.Parts, &s.Trials, &s.Timed, &s.Tags, &s.Epoch, &s.Stored}
 }
 
 // Claim takes the slice of a job for a host. ErrLost: the job is of an epoch that is over.
-func (f *Fleet) Claim(ctx context.Context, w Work, host string) (Slice, error) {
-	var s Slice
+func (f *Fleet) Claim(ctx context.Context, w work, host string) (slice, error) {
+	var s slice
 	err := f.in(ctx, "claiming a slice", func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, `UPDATE assay.slice s SET state = 'running', host = $3, started = now(), answered = 0, failed = 0
 			WHERE id = $1 AND epoch = $2 AND (state = 'open' OR state = 'running' AND host = $3) RETURNING `+columns, w.Slice, w.Epoch, host).Scan(s.dest()...)
@@ -100,7 +100,7 @@ func (f *Fleet) Claim(ctx context.Context, w Work, host string) (Slice, error) {
 // again gives a slice the next epoch and another job. The caller's transaction has
 // locked its row.
 func (f *Fleet) again(ctx context.Context, tx pgx.Tx, id int64, why string) error {
-	var w Work
+	var w work
 	var queue string
 	var job *int64
 	err := tx.QueryRow(ctx, `UPDATE assay.slice SET epoch = epoch + 1, state = 'open', host = NULL, why = $2, answered = 0, failed = 0 WHERE id = $1
@@ -125,7 +125,7 @@ func closeJob(ctx context.Context, tx pgx.Tx, job *int64) error {
 }
 
 // enqueue inserts the job of a slice's epoch.
-func (f *Fleet) enqueue(ctx context.Context, tx pgx.Tx, w Work, queue string) error {
+func (f *Fleet) enqueue(ctx context.Context, tx pgx.Tx, w work, queue string) error {
 	res, err := f.queue.InsertTx(ctx, tx, w, &river.InsertOpts{Queue: queue, MaxAttempts: 1})
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (f *Fleet) enqueue(ctx context.Context, tx pgx.Tx, w Work, queue string) er
 }
 
 // lock locks a slice's row. ErrLost: it is not in that epoch, or not the host's.
-func lock(ctx context.Context, tx pgx.Tx, s Slice, host string) error {
+func lock(ctx context.Context, tx pgx.Tx, s slice, host string) error {
 	var epoch int
 	var state state
 	var has *string
@@ -149,7 +149,7 @@ func lock(ctx context.Context, tx pgx.Tx, s Slice, host string) error {
 }
 
 // Release gives a slice back that its host does not go on with.
-func (f *Fleet) Release(ctx context.Context, s Slice, host, why string) error {
+func (f *Fleet) Release(ctx context.Context, s slice, host, why string) error {
 	return f.in(ctx, "giving a slice back", func(tx pgx.Tx) error {
 		if err := lock(ctx, tx, s, host); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (f *Fleet) Release(ctx context.Context, s Slice, host, why string) error {
 }
 
 // Fail notes that a slice ended in an error. It is given out again, mostTries times in all.
-func (f *Fleet) Fail(ctx context.Context, s Slice, host, why string) error {
+func (f *Fleet) Fail(ctx context.Context, s slice, host, why string) error {
 	return f.in(ctx, "noting a failure", func(tx pgx.Tx) error {
 		if err := lock(ctx, tx, s, host); err != nil {
 			return err
@@ -220,11 +220,11 @@ func (f *Fleet) Reap(ctx context.Context, lease time.Duration) (given int, err e
 }
 
 // Job is a job that a worker got.
-type Job = river.Job[Work]
+type Job = river.Job[work]
 
 // worker passes jobs on.
 type worker struct {
-	river.WorkerDefaults[Work]
+	river.WorkerDefaults[work]
 	do func(context.Context, *Job)
 }
 

@@ -44,8 +44,8 @@ func Pack(r io.Reader) ([]byte, error) {
 // a tenth, and a small one has empty pages.
 func unpacked(packed int) int64 { return 64<<20 + 100*int64(packed) }
 
-// Unpack writes what Pack compressed.
-func Unpack(w io.Writer, packed []byte) error {
+// unpackStore writes what Pack compressed.
+func unpackStore(w io.Writer, packed []byte) error {
 	most := unpacked(len(packed))
 	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderMaxMemory(uint64(most)))
 	if err != nil {
@@ -62,7 +62,7 @@ func Unpack(w io.Writer, packed []byte) error {
 // Store uploads a slice that is done, and completes its job, in one transaction. It may
 // be called again with the same after an error: it is stored once. ErrLost: its epoch is
 // over; that is counted, and nothing is stored. trials is nil of a slice that was judged.
-func (f *Fleet) Store(ctx context.Context, job *Job, s Slice, host string, trials []Trial, packed []byte) error {
+func (f *Fleet) Store(ctx context.Context, job *Job, s slice, host string, trials []Trial, packed []byte) error {
 	lost := false
 	err := f.in(ctx, "uploading", func(tx pgx.Tx) error {
 		var epoch int
@@ -113,7 +113,7 @@ func (f *Fleet) Store(ctx context.Context, job *Job, s Slice, host string, trial
 }
 
 // answered stores the keys of a slice's trials, and has it judged.
-func (f *Fleet) answered(ctx context.Context, tx pgx.Tx, s Slice, trials []Trial) error {
+func (f *Fleet) answered(ctx context.Context, tx pgx.Tx, s slice, trials []Trial) error {
 	if _, err := tx.Exec(ctx, "DELETE FROM assay.trial WHERE slice = $1", s.ID); err != nil { // of an earlier epoch that was tried again
 		return err
 	}
@@ -179,7 +179,7 @@ func (f *Fleet) Download(ctx context.Context, slice int64, w io.Writer) error {
 	if err != nil {
 		return f.fail(what, err)
 	}
-	return f.fail(what, Unpack(w, bytes.Join(parts, nil)))
+	return f.fail(what, unpackStore(w, bytes.Join(parts, nil)))
 }
 
 // Upload names a slice's answers as they were uploaded last: those that were asked for again
@@ -192,12 +192,12 @@ func (f *Fleet) Upload(ctx context.Context, experiment int64, model string, part
 
 // Stored are the slices of an experiment whose answers were uploaded, one for each model
 // and part, as they were judged where they were; in the order of time.
-func (f *Fleet) Stored(ctx context.Context, experiment int64) ([]Slice, error) {
+func (f *Fleet) Stored(ctx context.Context, experiment int64) ([]slice, error) {
 	rows, err := f.pool.Query(ctx, "SELECT "+columns+`, s.ended FROM assay.slice s WHERE experiment = $1 AND (kind = 'judge' AND state = 'done' OR kind = 'answer' AND stored
 		AND NOT EXISTS (SELECT 1 FROM assay.slice j WHERE j.experiment = s.experiment AND j.kind = 'judge' AND j.model = s.model AND j.part = s.part AND j.state = 'done')) ORDER BY s.ended, s.id`, experiment)
 	if err != nil {
 		return nil, f.fail("reading slices", err)
 	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Slice, err error) { return s, r.Scan(append(s.dest(), &s.Ended)...) })
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s slice, err error) { return s, r.Scan(append(s.dest(), &s.Ended)...) })
 	return all, f.fail("reading slices", err)
 }

@@ -14,7 +14,7 @@ func TestUnpackHasALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n counted
-	err = Unpack(&n, packed)
+	err = unpackStore(&n, packed)
 	t.Logf("%d bytes, limit %d: %d were written: %v", len(packed), unpacked(len(packed)), n, err)
 	if err == nil || !strings.Contains(err.Error(), "expected at most") || int64(n) > unpacked(len(packed)) {
 		t.Errorf("%d bytes of %d were written: %v", n, len(packed), err)
@@ -24,7 +24,7 @@ func TestUnpackHasALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Unpack(&b, packed); err != nil || b.String() != text {
+	if err := unpackStore(&b, packed); err != nil || b.String() != text {
 		t.Errorf("%d bytes, %v", b.Len(), err)
 	}
 }

@@ -18,10 +18,10 @@ type source interface {
 }
 
 const (
-	Working state = "working"
-	waiting state = "waiting" // it lives, and has no slice
-	Silent  state = "silent"  // for longer than it said: its slice goes to others
-	ended   state = "ended"
+	stateWorking state = "working"
+	waiting      state = "waiting" // it lives, and has no slice
+	stateSilent  state = "silent"  // for longer than it said: its slice goes to others
+	ended        state = "ended"
 )
 
 // watchHost is one machine at a moment.
@@ -73,14 +73,14 @@ func (s Snapshot) Over() bool {
 // Unjudged says whether all is answered, and what is left to be judged waits for a worker
 // that judges: none lives.
 func (s Snapshot) Unjudged() bool {
-	judge := slices.ContainsFunc(s.Hosts, func(h watchHost) bool { return h.Judge && (h.State == Working || h.State == waiting) })
+	judge := slices.ContainsFunc(s.Hosts, func(h watchHost) bool { return h.Judge && (h.State == stateWorking || h.State == waiting) })
 	return !judge && !s.Over() && !slices.ContainsFunc(s.Models, func(m Model) bool { return m.Running > 0 || m.Kind == Answer && m.Open > 0 })
 }
 
 // Foremost are at most that many hosts, those first that want a look: silent ones, then who
 // works, waits, and ended; more is how many others there are.
 func (s Snapshot) Foremost(most int) (list []watchHost, more int) {
-	order := []state{Silent, Working, waiting, ended}
+	order := []state{stateSilent, stateWorking, waiting, ended}
 	list = slices.Clone(s.Hosts)
 	slices.SortStableFunc(list, func(a, b watchHost) int {
 		return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State))
@@ -189,9 +189,9 @@ func hostOf(h Host) watchHost {
 	case h.Ended:
 		out.State = ended
 	case h.Silent > h.Lease:
-		out.State = Silent
+		out.State = stateSilent
 	case h.Slice != "":
-		out.State = Working
+		out.State = stateWorking
 	default:
 		out.State = waiting
 	}
@@ -256,9 +256,9 @@ func (s Snapshot) Headline(rough func(time.Duration) string) string {
 	}
 	for _, h := range s.Hosts {
 		switch h.State {
-		case Working:
+		case stateWorking:
 			working++
-		case Silent:
+		case stateSilent:
 			silent++
 		}
 	}

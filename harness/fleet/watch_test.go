@@ -137,7 +137,7 @@ func TestNobodyJudges(t *testing.T) {
 		models []Model
 		want   bool
 	}{
-		{"nobody", []watchHost{{State: waiting}, {State: ended, Judge: true}, {State: Silent, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, true},
+		{"nobody", []watchHost{{State: waiting}, {State: ended, Judge: true}, {State: stateSilent, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, true},
 		{"one waits", []watchHost{{State: waiting, Judge: true}}, []Model{answered, {Kind: Judge, Open: 2}}, false},
 		{"one slice is judged", nil, []Model{answered, {Kind: Judge, Open: 1, Running: 1}}, false},
 		{"answers are missing", nil, []Model{{Kind: Answer, Open: 1}, {Kind: Judge, Open: 1}}, false},
@@ -163,7 +163,7 @@ func TestStatesOfHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, more := s.Foremost(3)
-	if more != 1 || len(list) != 3 || list[0].Name != "gone" || list[0].State != Silent || list[1].State != Working || list[2].State != waiting {
+	if more != 1 || len(list) != 3 || list[0].Name != "gone" || list[0].State != stateSilent || list[1].State != stateWorking || list[2].State != waiting {
 		t.Errorf("%+v and %d", list, more)
 	}
 	if a := list[1].Ahead; a == nil || *a != -.5 || list[0].Ahead != nil {

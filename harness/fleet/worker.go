@@ -55,7 +55,7 @@ type Worker struct {
 
 // current is the slice under way.
 type current struct {
-	slice  Slice
+	slice  slice
 	store  *store.Store // nil: it is not open
 	cancel context.CancelCauseFunc
 }
@@ -193,7 +193,7 @@ func unpack(path string, packed []byte) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Unpack(f, packed), f.Close())
+	return errors.Join(unpackStore(f, packed), f.Close())
 }
 
 // live says that this host lives, and looks for those that do not.

@@ -84,7 +84,7 @@ func (w *Worker) open(st *store.Store) {
 }
 
 // claim takes a job's slice, however often the database has to be asked.
-func (w *Worker) claim(ctx context.Context, job *Job) (Slice, error) {
+func (w *Worker) claim(ctx context.Context, job *Job) (slice, error) {
 	for {
 		s, err := w.Fleet.Claim(ctx, job.Args, w.Host.ID)
 		if err == nil || errors.Is(err, ErrLost) || ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (w *Worker) claim(ctx context.Context, job *Job) (Slice, error) {
 // insist asks the database about a slice, however often it has to be asked: one that is
 // kept by a host which lives and has given it up would be nobody's. Only who asked for an
 // end does not wait.
-func (w *Worker) insist(ctx context.Context, s Slice, ask func() error) error {
+func (w *Worker) insist(ctx context.Context, s slice, ask func() error) error {
 	for {
 		err := ask()
 		if err == nil || !Transient(err) || ctx.Err() != nil {
@@ -110,8 +110,8 @@ func (w *Worker) insist(ctx context.Context, s Slice, ask func() error) error {
 }
 
 // ended tells of a slice that was not stored.
-func (w *Worker) ended(ctx, run context.Context, s Slice, err error) (ok bool) {
-	tell := func(what func(context.Context, Slice, string, string) error, why string) {
+func (w *Worker) ended(ctx, run context.Context, s slice, err error) (ok bool) {
+	tell := func(what func(context.Context, slice, string, string) error, why string) {
 		err := w.insist(ctx, s, func() error {
 			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
@@ -145,7 +145,7 @@ func (w *Worker) ended(ctx, run context.Context, s Slice, err error) (ok bool) {
 
 // part is the plan of a slice, with facts of its own items alone: all items' are in the
 // experiment's base.
-func (w *Worker) part(s Slice, path string) (*experiment.Bench, *plan.Plan, error) {
+func (w *Worker) part(s slice, path string) (*experiment.Bench, *plan.Plan, error) {
 	b := at(w.Bench, path)
 	p, err := b.Plan(plan.Filter{Models: []string{s.Model}, Shard: plan.Shard{Part: s.Part, Of: s.Parts}})
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *Worker) part(s Slice, path string) (*experiment.Bench, *plan.Plan, erro
 }
 
 // answer asks the model, and says which trials are in the store.
-func (w *Worker) answer(ctx, enough context.Context, s Slice, path string, servers *servers.Servers) (trials []Trial, err error) {
+func (w *Worker) answer(ctx, enough context.Context, s slice, path string, servers *servers.Servers) (trials []Trial, err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func keyOf(k results.Key) string {
 }
 
 // judge judges the answers of a slice.
-func (w *Worker) judge(ctx context.Context, s Slice, path string, servers *servers.Servers) (err error) {
+func (w *Worker) judge(ctx context.Context, s slice, path string, servers *servers.Servers) (err error) {
 	b, p, err := w.part(s, path)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (w *Worker) judge(ctx context.Context, s Slice, path string, servers *serve
 
 // judged has the store that is to be judged at path: what an earlier epoch left there, if that
 // is of the answers that are uploaded now, else these.
-func (w *Worker) judged(ctx context.Context, s Slice, path string) error {
+func (w *Worker) judged(ctx context.Context, s slice, path string) error {
 	now, err := w.Fleet.Upload(ctx, s.Experiment, s.Model, s.Part)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (w *Worker) judged(ctx context.Context, s Slice, path string) error {
 const uploadEnd = ".of"
 
 // load brings a slice's store here.
-func (w *Worker) load(ctx context.Context, s Slice, path string) error {
+func (w *Worker) load(ctx context.Context, s slice, path string) error {
 	if err := remove(path); err != nil {
 		return err
 	}
