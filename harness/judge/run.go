@@ -56,8 +56,8 @@ type Progress struct {
 	Failed int
 }
 
-// Store keeps what judges are shown, and what they say.
-type Store interface {
+// runStore keeps what judges are shown, and what they say.
+type runStore interface {
 	verdicts
 	PutCase(context.Context, results.Key, results.Case) error
 	PutJudgment(context.Context, results.Judgment) error
@@ -65,7 +65,7 @@ type Store interface {
 
 // RunArgs is what Run needs.
 type RunArgs struct {
-	Store    Store
+	Store    runStore
 	Tasks    iter.Seq2[Task, error]
 	Judges   map[string]Slot
 	Progress func(Progress) // called after each judgment, never twice at once; nil: nobody listens
