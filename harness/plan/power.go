@@ -13,7 +13,7 @@ type PowerQuestion struct {
 	Difference float64 // between two shares of the same items
 	Discordant float64 // items right on one side only
 	PerImage   int     // questions that share an image, where there are no Studies
-	Studies    []PowerStudy
+	Studies    []powerStudy
 	ICC        float64 // intra-class correlation of the differences of a cluster's questions, 0 to 1
 	Width      float64 // of the interval of a corrected mean, from end to end
 	SD         float64 // of labels
@@ -23,15 +23,15 @@ type PowerQuestion struct {
 	Seed       uint64
 }
 
-// PowerStudy is what a study plans.
-type PowerStudy struct {
+// powerStudy is what a study plans.
+type powerStudy struct {
 	Study string
 	Sizes []int // questions of each cluster
 }
 
 // PowerStudies are those of a plan, whose questions are drawn one by one where the rules
 // are the released ones.
-func (p *Plan) PowerStudies(released bool) (out []PowerStudy) {
+func (p *Plan) PowerStudies(released bool) (out []powerStudy) {
 	for _, s := range p.Studies {
 		sizes := map[string]int{}
 		for _, it := range s.Items {
@@ -41,7 +41,7 @@ func (p *Plan) PowerStudies(released bool) (out []PowerStudy) {
 			}
 			sizes["of "+it.Picture]++
 		}
-		out = append(out, PowerStudy{s.Study, slices.Sorted(maps.Values(sizes))})
+		out = append(out, powerStudy{s.Study, slices.Sorted(maps.Values(sizes))})
 	}
 	return out
 }
@@ -49,14 +49,14 @@ func (p *Plan) PowerStudies(released bool) (out []PowerStudy) {
 // PowerNeeds is how many it takes; nil: more than mostNeeded.
 type PowerNeeds struct {
 	Items   *int         `json:"items"` // for 80 % power; of several studies the most
-	Studies []StudyNeeds `json:"studies,omitempty"`
+	Studies []studyNeeds `json:"studies,omitempty"`
 	People  *int         `json:"labels_alone"`    // labels, without a judge
 	Labels  *int         `json:"labels_of_cases"` // labels, with the judge
 	Rounds  int          `json:"simulations"`
 }
 
-// StudyNeeds is how many items a study needs, beside what it plans.
-type StudyNeeds struct {
+// studyNeeds is how many items a study needs, beside what it plans.
+type studyNeeds struct {
 	Study    string `json:"study"`
 	Items    *int   `json:"items"` // nil: more than mostNeeded
 	Planned  int    `json:"planned_items"`
@@ -98,7 +98,7 @@ func Power(q PowerQuestion) (PowerNeeds, error) {
 		out.Items = items([]int{q.PerImage})
 	}
 	for i, of := range q.Studies {
-		n := StudyNeeds{Study: of.Study, Items: items(of.Sizes), Clusters: len(of.Sizes), Least: slices.Min(of.Sizes), Most: slices.Max(of.Sizes)}
+		n := studyNeeds{Study: of.Study, Items: items(of.Sizes), Clusters: len(of.Sizes), Least: slices.Min(of.Sizes), Most: slices.Max(of.Sizes)}
 		for _, k := range of.Sizes {
 			n.Planned += k
 		}
