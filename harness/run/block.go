@@ -358,7 +358,7 @@ func (b *block) giveUp() {
 // put stores a trial although the run's context may have ended meanwhile.
 func (b *block) put(ctx context.Context, t results.Trial) error {
 	var err error
-	if k, ok := b.run.job.Watch.(Keeper); ok && b.run.job.Settings[t.Key.Study].Timed {
+	if k, ok := b.run.job.Watch.(sampleKeeper); ok && b.run.job.Settings[t.Key.Study].Timed {
 		err = k.Keep()
 	}
 	if err == nil {

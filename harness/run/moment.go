@@ -14,11 +14,11 @@ type moment struct {
 	Other *timing.Clocks // nil: the machine does not show them
 }
 
-// Flags say what happened to the clocks between two moments: the machine
+// clockFlags say what happened to the clocks between two moments: the machine
 // slept, the clock was steered, the wall clock was set. Arrival stamps come from
 // the wall clock, so then they may be wrong; one that is only steered runs at most
 // 0.05 % fast or slow.
-func Flags(from, to moment) []results.Flag {
+func clockFlags(from, to moment) []results.Flag {
 	var out []results.Flag
 	mono := to.Mono - from.Mono
 	drift := to.Wall.Sub(from.Wall) - mono

@@ -85,22 +85,22 @@ type CoolDown struct {
 	To *float64
 }
 
-// Watch looks at the machine while trials run. It may also be a Thermometer.
-type Watch interface {
+// watcher looks at the machine while trials run. It may also be a Thermometer.
+type watcher interface {
 	// Flags are what was seen between two times on the run's clock, both in the
 	// past: throttled, other_process, sampler_gap. It may wait for the sample that
 	// covers the end.
 	Flags(from, to time.Duration) []results.Flag
 }
 
-// thermometer is a Watch that knows temperatures.
+// thermometer is a watcher that knows temperatures.
 type thermometer interface {
 	// Temperature is that of the hottest GPU now, in degrees Celsius; false: unknown.
 	Temperature() (celsius float64, ok bool)
 }
 
-// Keeper is a Watch whose samples would end with this process.
-type Keeper interface {
+// sampleKeeper is a watcher whose samples would end with this process.
+type sampleKeeper interface {
 	// Keep stores what was sampled until now: durable with the trial that is stored
 	// next.
 	Keep() error
@@ -113,8 +113,8 @@ type writer interface {
 	PutServed(ctx context.Context, id backends.Identity) error
 }
 
-// Store is where trials are kept; *store.Store is one.
-type Store interface {
+// trialStore is where trials are kept; *store.Store is one.
+type trialStore interface {
 	plan.Outcomes
 	Trial(ctx context.Context, k results.Key) (results.Trial, bool, error)
 	writer
@@ -150,7 +150,7 @@ type Job struct {
 	// Enough ends when no trial is to be begun any more, and those under way are to be
 	// finished; nil: never.
 	Enough      context.Context
-	Store       Store
+	Store       trialStore
 	Clock       timing.Clock
 	Seed        uint64 // of the jitter between attempts
 	RetryFailed bool   // try stored failures again: new attempts are appended to their trials
@@ -159,7 +159,7 @@ type Job struct {
 	GiveUpAfter int
 	Progress    display // nil: nobody watches
 	Air         *air    // where its requests are; nil: nobody asks
-	Watch       Watch   // nil: nobody looks at the machine
+	Watch       watcher // nil: nobody looks at the machine
 
 	// Stopped says whether a process of the model's server is stopped now; nil: that
 	// is not seen.

@@ -533,7 +533,7 @@ func TestASetClockIsFlagged(t *testing.T) {
 	}
 }
 
-// keeper is a Watch that notes how many trials are stored when it keeps samples.
+// keeper is a watcher that notes how many trials are stored when it keeps samples.
 type keeper struct {
 	*watch
 	store *memory

@@ -30,7 +30,7 @@ func (r *run) moment() moment {
 // disturbances are the flags of a timed attempt that its responses do not show.
 func (b *block) disturbances(a results.Attempt, before moment) []results.Flag {
 	now := b.run.moment()
-	out := Flags(before, now)
+	out := clockFlags(before, now)
 	if !slices.Contains(out, results.FlagStopped) && b.still.Stood(before.Mono, now.Mono) {
 		out = append(out, results.FlagStopped)
 	}
