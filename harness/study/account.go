@@ -38,7 +38,7 @@ type Account struct {
 	times                             validity
 	ttft, latency, server, tokens     []score.Observation // seconds; tokens
 	nTTFT, nLatency, nServer, nTokens score.Count
-	Times                             Times
+	Times                             accountTimes
 	ttftAtMost, latencyAtMost         marked
 	firstSeveral                      marked
 }
@@ -69,8 +69,8 @@ func (m marked) cell(timed int) results.Cell {
 	return Counted(m.n, m.known)
 }
 
-// Times are an account's medians and 95th percentiles.
-type Times struct {
+// accountTimes are an account's medians and 95th percentiles.
+type accountTimes struct {
 	TTFT, Latency  [2]*results.Estimate // s: median, p95
 	Server, Tokens *results.Estimate    // s; tokens: medians
 }
