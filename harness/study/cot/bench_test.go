@@ -52,7 +52,7 @@ func BenchmarkSummarize(b *testing.B) {
 	}
 	close(work)
 	wg.Wait()
-	judges := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
+	judges := map[string][]string{rubAccuracy: {"a"}, rubricPrecision: {"a"}, recall: {"a"}, rubricOrder: {"a"}}
 	runtime.GC()
 	for b.Loop() {
 		done := make(chan uint64)

@@ -123,7 +123,7 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 	}
 	if paths := goldPaths(it); len(paths) > 0 {
 		f := Case{Question: it.Question, Options: it.Options, Paths: paths, Answer: answer}
-		list = append(list, judge.Case{Rubric: Precision, Fields: f}, judge.Case{Rubric: recall, Fields: f})
+		list = append(list, judge.Case{Rubric: rubricPrecision, Fields: f}, judge.Case{Rubric: recall, Fields: f})
 	}
-	return append(list, judge.Case{Rubric: Order, Fields: OrderCase{Question: it.Question, Answer: answer}})
+	return append(list, judge.Case{Rubric: rubricOrder, Fields: OrderCase{Question: it.Question, Answer: answer}})
 }

@@ -26,7 +26,7 @@ func TestKindsOfItems(t *testing.T) {
 		b.put(made{model: "m", item: i, arm: "direct", said: map[string]string{"accuracy a": acc(x[0])}})
 		b.put(made{model: "m", item: i, arm: "cot", said: map[string]string{"accuracy a": acc(x[1]), "precision a": prec("modality match", "feature "+x[2]), "recall a": rec(true, x[2] == "match")}})
 	}
-	s := b.summarize(map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {}})
+	s := b.summarize(map[string][]string{rubAccuracy: {"a"}, rubricPrecision: {"a"}, recall: {"a"}, rubricOrder: {}})
 	for _, want := range []struct {
 		table, row              string
 		direct, cot, impact, f1 float64
@@ -90,7 +90,7 @@ func TestChangedItems(t *testing.T) {
 	put(6, [2]string{"no_answer", ""}, right, "other wrong")
 	b.put(made{model: "m", item: 7, arm: "direct", said: map[string]string{"accuracy a": acc("correct")}})
 	b.put(made{model: "m", item: 7, arm: "cot", failure: "stalled"})
-	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"a", "b"}, recall: {}, Order: {}})
+	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubricPrecision: {"a", "b"}, recall: {}, rubricOrder: {}})
 	got := map[string][]string{}
 	for _, sec := range s.sections {
 		for _, table := range sec.Tables {

@@ -58,7 +58,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 		},
 		Extra: func(model string) score.Extra {
 			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
-				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[Precision]))}
+				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[rubricPrecision]))}
 		},
 	}
 	d.Leaves = append(d.Leaves, study.UnreadLeaves(judges)...)

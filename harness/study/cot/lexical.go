@@ -85,7 +85,7 @@ func judgeSteps(question, given string, gold [][]string) []step {
 				verdict = wrong
 			case text.Same:
 				if verdict == na {
-					verdict = Match
+					verdict = matched
 				}
 			}
 		}

@@ -43,7 +43,7 @@ func TestPlantedText(t *testing.T) {
 		}
 		match := func(s string) (n int) {
 			for _, st := range judgeSteps("Which side?", s, gold) {
-				if st.Judgment == Match {
+				if st.Judgment == matched {
 					n++
 				}
 			}
@@ -62,17 +62,17 @@ func TestJudgeSteps(t *testing.T) {
 	}
 	const question = "How severe is the pleural effusion on the patient's left side?"
 	for _, c := range []struct{ sentence, typ, judgment string }{
-		{"This is a frontal view of the chest on X-ray.", modality, Match},
-		{"The left costophrenic angle is blunted.", feature, Match},
+		{"This is a frontal view of the chest on X-ray.", modality, matched},
+		{"The left costophrenic angle is blunted.", feature, matched},
 		{"The right costophrenic angle is blunted.", feature, wrong},
 		{"The left costophrenic angle is not blunted.", feature, wrong},
-		{"Blunting of the left costophrenic angle can be seen.", feature, Match},
-		{"Therefore there is a mild pleural effusion on the left.", conclusion, Match},
+		{"Blunting of the left costophrenic angle can be seen.", feature, matched},
+		{"Therefore there is a mild pleural effusion on the left.", conclusion, matched},
 		{"Therefore there is a severe pleural effusion on the left.", conclusion, wrong},
 		{"There is no pleural effusion on the left.", conclusion, wrong},
-		{"The right lung holds 2 nodules.", feature, Match},
+		{"The right lung holds 2 nodules.", feature, matched},
 		{"The right lung holds three nodules.", feature, wrong},
-		{"No drainage needed.", other, Match},
+		{"No drainage needed.", other, matched},
 		{"Drainage is needed.", other, wrong},
 		{"The heart looks unremarkable.", feature, na},
 		{"The pleural effusion on the patient's left side.", restatement, na},

@@ -17,7 +17,7 @@ import (
 func TestPhantomQuestions(t *testing.T) {
 	var p, r, paths, n, wrong float64
 	rubrics := map[string]judge.Rubric{} // each loads all prompts
-	for _, name := range []string{Precision, recall, Order} {
+	for _, name := range []string{rubricPrecision, recall, rubricOrder} {
 		rubrics[name] = rubric(t, name)
 	}
 	ruled := func(name string, fields any) any {
@@ -66,10 +66,10 @@ func TestPhantomQuestions(t *testing.T) {
 					wrong++
 				}
 				shown := Case{Question: q.Text, Paths: gold, Answer: say(q.Answer)}
-				p += precision(ruled(Precision, shown).(precisionVerdict).Steps)
+				p += precision(ruled(rubricPrecision, shown).(precisionVerdict).Steps)
 				x, _ := recallOf(lengths, ruled(recall, shown).(recallVerdict).Matched(lengths))
 				r += x.value()
-				if orderPath(ruled(Order, OrderCase{Question: q.Text, Answer: say(q.Answer)}).(orderVerdict)) == "MFCO" {
+				if orderPath(ruled(rubricOrder, OrderCase{Question: q.Text, Answer: say(q.Answer)}).(orderVerdict)) == "MFCO" {
 					paths++
 				}
 				n++

@@ -16,7 +16,7 @@ var files embed.FS
 func ArmNames() []string { return []string{armDirect, armCoT} }
 
 // RubricNames are the rubrics, in the order of tables.
-func RubricNames() []string { return []string{rubAccuracy, Precision, recall, Order} }
+func RubricNames() []string { return []string{rubAccuracy, rubricPrecision, recall, rubricOrder} }
 
 // promptNames are the templates that bench.yaml may replace: one per arm and
 // one per rubric.
@@ -39,7 +39,7 @@ func load(given map[string]string) (study.Templates, error) {
 	return study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
-		{Names: []string{Precision, recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
-		{Names: []string{Order}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
+		{Names: []string{rubricPrecision, recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
+		{Names: []string{rubricOrder}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
 	}}, given)
 }

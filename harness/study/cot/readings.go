@@ -16,7 +16,7 @@ func readPrecision(v precisionVerdict) results.Reading {
 		counts[s.Judgment]++
 		r.Quotes = append(r.Quotes, results.Quote{Text: s.Text, Says: s.Judgment + ", " + s.Type})
 	}
-	for _, j := range []string{Match, wrong, na} {
+	for _, j := range []string{matched, wrong, na} {
 		r.Fields = append(r.Fields, results.Field{Name: j, Text: fmt.Sprint(counts[j])})
 	}
 	return r

@@ -41,7 +41,7 @@ func TestReleasedTables(t *testing.T) {
 		"released": {1104. / 4, 5, 100 * (1 + 1 + 0 + 1./4 + 1./3) / 5, "O"},
 	} {
 		b.store.Under(rules)
-		s := b.summarize(map[string][]string{Order: {"j"}})
+		s := b.summarize(map[string][]string{rubricOrder: {"j"}})
 		for _, table := range []string{"cot-main", "cot-efficiency"} {
 			if e := s.row(table, "m")("latency_ratio").Estimate; e.Value == nil || math.Abs(*e.Value-want.l) > 1e-9 || e.N != want.n {
 				t.Errorf("%s: L in %s is %+v, want %v of %d", rules, table, e, want.l, want.n)

@@ -16,9 +16,9 @@ import (
 
 // Names of the rubrics.
 const (
-	Precision = "precision"
-	recall    = "recall"
-	Order     = "order"
+	rubricPrecision = "precision"
+	recall          = "recall"
+	rubricOrder     = "order"
 )
 
 // Case is what a judge of step precision or recall sees. Paths hold at
@@ -71,7 +71,7 @@ func acceptSteps() judge.Accept {
 	return judge.Accept{
 		Optional: []string{"text"},
 		Keys:     map[string]string{"judgement": "judgment", "verdict": "judgment", "statement": "text", "content": "text", "step": "text", "category": "type", "kind": "type"},
-		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": Match, "matches": Match, "matching": Match,
+		Words: map[string]map[string]string{"type": kinds, "judgment": {"matched": matched, "matches": matched, "matching": matched,
 			"incorrect": wrong, "contradicts": wrong, "contradicted": wrong, "contradiction": wrong,
 			"not applicable": na, "not mentioned": na, "unmentioned": na, "not in reference": na}},
 	}
@@ -152,9 +152,9 @@ func onlyMember(list []any) (map[string]any, bool) {
 // rubrics are the three, in the order of tables.
 func rubrics(l study.Templates) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: Precision, Template: l.ByName[Precision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
+		{Name: rubricPrecision, Template: l.ByName[rubricPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
 		{Name: recall, Template: l.ByName[recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
-		{Name: Order, Template: l.ByName[Order], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
+		{Name: rubricOrder, Template: l.ByName[rubricOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	scoreAccuracy     = rubAccuracy
 	scoreNoAnswer     = "no_answer"
-	scorePrecision    = Precision
+	scorePrecision    = rubricPrecision
 	scoreRecall       = recall
 	scoreRecallFixed  = "recall_fixed_n"
 	scoreMatched      = "matched_steps"
@@ -32,13 +32,13 @@ func scoring() score.Rules {
 	names := []score.Name{
 		{Name: scoreAccuracy, Unit: "1", Better: score.Higher, Rubric: rubAccuracy, Source: source, Help: "1: the final answer is correct; of all judges the mean"},
 		{Name: scoreNoAnswer, Unit: "1", Better: score.Lower, Rubric: rubAccuracy, Source: source, Help: "1: no final answer was found, which counts as wrong"},
-		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: Precision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
+		{Name: scorePrecision, Unit: "1", Better: score.Higher, Rubric: rubricPrecision, Source: source, Help: "matched steps / countable steps; of all judges the mean"},
 		{Name: scoreRecall, Unit: "1", Better: score.Higher, Rubric: recall, Source: source, Help: "matched gold steps / gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreRecallFixed, Unit: "1", Better: score.Higher, Rubric: recall, Source: source, Help: "the same, missing verdicts being unmatched"},
 		{Name: scoreMatched, Unit: "steps", Better: score.Higher, Rubric: recall, Source: source, Help: "matched gold steps, of complete verdicts; of all judges the mean"},
 		{Name: scoreF1, Unit: "1", Better: score.Higher, Source: source, Help: "2PR/(P+R) of the answer's own means over judges"},
-		{Name: scorePath, Better: score.None, Rubric: Order, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
-		{Name: scoreFirstWrong, Better: score.None, Rubric: Precision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
+		{Name: scorePath, Better: score.None, Rubric: rubricOrder, Source: source, Help: "kinds of steps in their order: M modality, F feature, C conclusion, O other"},
+		{Name: scoreFirstWrong, Better: score.None, Rubric: rubricPrecision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
 	return score.Rules{Study: Name, Names: slices.Concat(names, score.VerdictNames(RubricNames()...), study.UnreadNames(source)), AnswersOf: study.Unread, Score: scoreOf,
@@ -55,7 +55,7 @@ func scoreOf(s score.Sample) []score.Value {
 	if s.Key.Arm != armCoT {
 		return out
 	}
-	out = append(append(out, s.Verdicts(Order)...), pathsOf(s)...)
+	out = append(append(out, s.Verdicts(rubricOrder)...), pathsOf(s)...)
 	out = append(out, ratioOf(s))
 	if len(facts.GoldSteps) == 0 {
 		for _, name := range []string{scorePrecision, scoreRecall, scoreMatched, scoreF1} {
@@ -63,7 +63,7 @@ func scoreOf(s score.Sample) []score.Value {
 		}
 		return out
 	}
-	out = append(append(out, s.Verdicts(Precision)...), s.Verdicts(recall)...)
+	out = append(append(out, s.Verdicts(rubricPrecision)...), s.Verdicts(recall)...)
 	return append(out, stepsOf(s, facts.GoldSteps)...)
 }
 
@@ -85,10 +85,10 @@ func accuracyOf(s score.Sample) (out []score.Value) {
 // stepsOf scores the steps of an answer to an item with gold steps.
 func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 	var p, r, hits score.JudgeMean
-	for _, j := range s.Judges(Precision) {
+	for _, j := range s.Judges(rubricPrecision) {
 		var v precisionVerdict
-		if !s.Verdict(Precision, j, &v) {
-			out = append(out, score.Invalid(scorePrecision, j, s.Why(Precision, j)))
+		if !s.Verdict(rubricPrecision, j, &v) {
+			out = append(out, score.Invalid(scorePrecision, j, s.Why(rubricPrecision, j)))
 			continue
 		}
 		x := precision(v.Steps)
@@ -122,10 +122,10 @@ func stepsOf(s score.Sample, gold []int) (out []score.Value) {
 }
 
 func pathsOf(s score.Sample) (out []score.Value) {
-	for _, j := range s.Judges(Order) {
+	for _, j := range s.Judges(rubricOrder) {
 		var v orderVerdict
-		if !s.Verdict(Order, j, &v) {
-			out = append(out, score.Invalid(scorePath, j, s.Why(Order, j)))
+		if !s.Verdict(rubricOrder, j, &v) {
+			out = append(out, score.Invalid(scorePath, j, s.Why(rubricOrder, j)))
 			continue
 		}
 		p := string(orderPath(v))

@@ -21,7 +21,7 @@ func precision(of []step) float64 {
 			continue
 		}
 		countable++
-		if s.Judgment == Match {
+		if s.Judgment == matched {
 			match++
 		}
 	}

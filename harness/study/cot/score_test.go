@@ -71,7 +71,7 @@ func TestGoldenSteps(t *testing.T) {
 		t.Fatalf("%d cases", len(f.Cases))
 	}
 	types := []string{modality, feature, conclusion, other, restatement}
-	judgments := map[string]string{"Match": Match, "Wrong": wrong, "N/A": na}
+	judgments := map[string]string{"Match": matched, "Wrong": wrong, "N/A": na}
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			var want struct {

@@ -292,7 +292,7 @@ func TestSummarize(t *testing.T) {
 	b.put(made{model: "m", item: 4, arm: "cot", failure: "truncated"})
 	b.put(made{model: "m", item: 4, arm: "direct", seconds: 3, said: map[string]string{a1: acc("correct")}})
 
-	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, recall: {"r"}, Order: {"o"}})
+	s := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubricPrecision: {"p"}, recall: {"r"}, rubricOrder: {"o"}})
 	est := func(table, column string, labels ...string) (*results.Estimate, string) {
 		t.Helper()
 		return s.row(table, labels...)(column).Estimate, table + " " + column
@@ -361,7 +361,7 @@ func TestSummarize(t *testing.T) {
 		s.note(part)
 	}
 	// The same store gives the same bytes.
-	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, Precision: {"p"}, recall: {"r"}, Order: {"o"}}); !bytes.Equal(again.raw, s.raw) {
+	if again := b.summarize(map[string][]string{rubAccuracy: {"a", "b"}, rubricPrecision: {"p"}, recall: {"r"}, rubricOrder: {"o"}}); !bytes.Equal(again.raw, s.raw) {
 		t.Error("two summaries of one store differ")
 	}
 	// The interval of the impact is MOVER's over the same items.
@@ -388,7 +388,7 @@ func TestSummarizeRepeats(t *testing.T) {
 			b.put(made{model: "m", item: item, arm: "direct", repeat: rep, seconds: 1, said: map[string]string{"accuracy a": acc("correct")}})
 		}
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, rubricPrecision: {"a"}, recall: {"a"}, rubricOrder: {"a"}}
 	s := b.summarize(one)
 	s.check(s.row("cot-main", "m")("accuracy_cot").Estimate, "accuracy", 50, 6, 0, 0)
 	s.check(s.row("cot-main", "m")("recall").Estimate, "recall", 100*(2*0.5+4)/6, 6, 0, 0)
@@ -412,7 +412,7 @@ func TestCountsOfPaths(t *testing.T) {
 	for item, said := range []map[string]string{{"order a": order(1, 2, 3, 0)}, {"order b": order(1, 2, 3, 0)}, {"order a": "SCHEMA", "order b": "PARSE"}} {
 		b.put(made{model: "m", item: item, arm: "cot", seconds: 1, said: said})
 	}
-	s := b.summarize(map[string][]string{Order: {"a", "b"}})
+	s := b.summarize(map[string][]string{rubricOrder: {"a", "b"}})
 	for _, task := range []string{"Cause", "mean over tasks"} {
 		s.check(s.row("cot-consistency", "m", task)("c").Estimate, task, 100, 2, 0, 1)
 	}
@@ -445,7 +445,7 @@ func TestIntervalOfPaths(t *testing.T) {
 		b.put(made{model: "m", item: i, arm: "cot", said: map[string]string{"order a": string(said)}})
 		of, walked = append(of, tasks[i]), append(walked, w)
 	}
-	s := b.summarize(map[string][]string{Order: {"a"}})
+	s := b.summarize(map[string][]string{rubricOrder: {"a"}})
 	for task, n := range map[string]int{"Diagnosis": many, "Cause": all - many} {
 		var ref int
 		replicate, p := false, newPaths([]path{"MFC", "MCF"})
@@ -540,7 +540,7 @@ func TestNoGoldSteps(t *testing.T) {
 	for i := range 2 {
 		b.put(made{model: "m", item: i, arm: "cot", seconds: 2, tokens: 9, said: map[string]string{"accuracy a": acc("correct"), "order a": order(1, 2, 0, 0)}})
 	}
-	one := map[string][]string{rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}
+	one := map[string][]string{rubAccuracy: {"a"}, rubricPrecision: {"a"}, recall: {"a"}, rubricOrder: {"a"}}
 	s := b.summarize(one)
 	for _, c := range [][2]string{{"cot-main", "f1"}, {"cot-main", "precision"}, {"cot-main", "recall"}, {"cot-main", "efficiency"}, {"cot-steps", "f1_items"},
 		{"cot-steps", "precision_fixed_n"}, {"cot-steps", "recall_fixed_n"}, {"cot-efficiency", "tokens_per_step"}} {
@@ -575,7 +575,7 @@ func TestSummarizeLittle(t *testing.T) {
 	b.items([]string{"", ""}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 1})
 	b.put(made{model: "n", item: 1, arm: "cot", failure: "unreachable"})
-	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, Precision: {"a"}, recall: {"a"}, Order: {"a"}}} {
+	for _, judges := range []map[string][]string{nil, {rubAccuracy: {"a"}, rubricPrecision: {"a"}, recall: {"a"}, rubricOrder: {"a"}}} {
 		s = b.summarize(judges)
 		for _, m := range []string{"m", "n"} {
 			for _, c := range []string{"f1", "precision", "recall", "accuracy_direct", "accuracy_cot", "impact", "efficiency", "latency_ratio", "c_path"} {
@@ -594,7 +594,7 @@ func TestSummarizeZero(t *testing.T) {
 	b := newBench(t)
 	b.items([]string{"Cause"}, []int{2})
 	b.put(made{model: "m", item: 0, arm: "cot", seconds: 2, said: map[string]string{"precision a": prec(), "recall a": rec(false, false)}})
-	s := b.summarize(map[string][]string{Precision: {"a"}, recall: {"a"}})
+	s := b.summarize(map[string][]string{rubricPrecision: {"a"}, recall: {"a"}})
 	s.check(s.row("cot-main", "m")("precision").Estimate, "P", 0, 1, 0, 0)
 	s.check(s.row("cot-main", "m")("efficiency").Estimate, "E", 0, 1, 0, 0)
 	f := s.row("cot-main", "m")("f1").Estimate

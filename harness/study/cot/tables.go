@@ -228,9 +228,9 @@ func paired(of func(score.Paired) (k, n int)) score.Kind {
 
 // byJudge is what a judge's own value is.
 func byJudge(rubric string, released bool) score.Kind {
-	if rubric == Order {
+	if rubric == rubricOrder {
 		return score.Direct(func(r score.Row) *results.Estimate {
-			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(Order), r.Text[2])]
+			return stepOrders(r.Model, released).byJudge[slices.Index(r.Judges(rubricOrder), r.Text[2])]
 		})
 	}
 	return score.Percent(rubric) // the score is called as its rubric

@@ -8,9 +8,9 @@ const (
 	other       = "other"
 	restatement = "restatement" // of the question: never counts
 
-	Match = "match"
-	wrong = "wrong"
-	na    = "na"
+	matched = "match"
+	wrong   = "wrong"
+	na      = "na"
 )
 
 // step is one atomic step of an answer in a precision verdict.
