@@ -11,11 +11,11 @@ import (
 
 // rubricNames are the rubrics, in the order of tables.
 func rubricNames() []string {
-	return []string{study.RubricAccuracy, Split, errors, sentences, criteria, report}
+	return []string{study.RubricAccuracy, rubricSplit, errors, sentences, criteria, report}
 }
 
 func rubrics(l study.Templates) []judge.Rubric {
-	list := append([]judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy])}, Rubrics(l.ByName)...)
+	list := append([]judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy])}, stepRubrics(l.ByName)...)
 	return append(append(list, discussionRubrics(l.ByName)...), rubric(), study.UnreadRubric(l))
 }
 
@@ -41,7 +41,7 @@ func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
 			return list
 		}
 		explanation := text.Reasoning(out.Answer, out.Reasoning)
-		return append(list, judge.Case{Rubric: Split, Fields: splitCase{Explanation: explanation}},
+		return append(list, judge.Case{Rubric: rubricSplit, Fields: splitCase{Explanation: explanation}},
 			judge.Case{Rubric: errors, Fields: stepCase{Case: newExpertCase(it), Explanation: explanation}})
 	case armFindings:
 		if c, ok := caseOf(it, text.Outside(out.Answer)); ok {

@@ -27,8 +27,8 @@ import (
 	"assay/results/text"
 )
 
-// Name of the study in bench.yaml and in keys.
-const Name = "diagnosis"
+// studyName of the study in bench.yaml and in keys.
+const studyName = "diagnosis"
 
 const (
 	armMCQ        = "mcq"
@@ -45,8 +45,8 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(), New: newStudy,
-		Needs: map[string][]string{errors: {Split}}, Measured: []string{report},
+	return study.Definition{Name: studyName, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(), New: newStudy,
+		Needs: map[string][]string{errors: {rubricSplit}}, Measured: []string{report},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",
@@ -66,7 +66,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 		return study.Study{}, err
 	}
 	s := study.Study{
-		Name: Name, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
+		Name: studyName, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
 		Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) },
 		Facts:      facts, Cases: cases, Unread: unread, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
 		Rating: study.Rating{Asks: asks()},
@@ -241,5 +241,5 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 	if it.Case != nil {
 		f.Chapter, f.Rare = it.Case.Chapter, it.Case.Rare
 	}
-	return study.StoredItem(Name, it, f)
+	return study.StoredItem(studyName, it, f)
 }

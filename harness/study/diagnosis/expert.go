@@ -12,8 +12,8 @@ import (
 	"assay/results/text"
 )
 
-// Case is a case as judges are told it.
-type Case struct {
+// expertCase is a case as judges are told it.
+type expertCase struct {
 	History    string           `json:"history,omitempty"`
 	Question   string           `json:"question"`
 	Options    []dataset.Option `json:"options"`
@@ -24,9 +24,9 @@ type Case struct {
 }
 
 // newExpertCase is what judges are told of an item.
-func newExpertCase(it dataset.Item) Case {
+func newExpertCase(it dataset.Item) expertCase {
 	told := it.AnswerLeaking()
-	c := Case{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: captions(it), Findings: told.Findings}
+	c := expertCase{Question: it.Question, Options: it.Options, Gold: it.Answer, Captions: captions(it), Findings: told.Findings}
 	if it.Case != nil {
 		c.History = it.Case.History
 	}
@@ -39,7 +39,7 @@ func newExpertCase(it dataset.Item) Case {
 }
 
 // Diagnosis is the gold option in words.
-func (c Case) Diagnosis() string {
+func (c expertCase) Diagnosis() string {
 	for _, o := range c.Options {
 		if o.Label == c.Gold {
 			return o.Text
@@ -69,12 +69,12 @@ type expertKnown struct {
 }
 
 // Images is what experts say of the images.
-func (c Case) Images() expertKnown { return c.known(c.Captions, c.Findings) }
+func (c expertCase) Images() expertKnown { return c.known(c.Captions, c.Findings) }
 
 // All is that, and their discussion.
-func (c Case) All() expertKnown { return c.known(c.Captions, c.Findings, c.Discussion) }
+func (c expertCase) All() expertKnown { return c.known(c.Captions, c.Findings, c.Discussion) }
 
-func (c Case) known(about ...string) expertKnown {
+func (c expertCase) known(about ...string) expertKnown {
 	var k expertKnown
 	for _, s := range about {
 		for _, one := range text.Sentences(s) {

@@ -76,9 +76,9 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 	if len(labels) == 0 {
 		return nil
 	}
-	out := score.EachJudge(s, errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v Verdict) map[string]float64 {
+	out := score.EachJudge(s, errors, append([]string{labelled, matched}, pairNames(byJudge)...), func(judge string, v stepsVerdict) map[string]float64 {
 		var split splitVerdict
-		s.Verdict(Split, splitter(s, judge), &split)
+		s.Verdict(rubricSplit, splitter(s, judge), &split)
 		return withExperts(v, split.Steps, labels)
 	})
 	if s.Key.Repeat > 0 {
@@ -92,7 +92,7 @@ func agreement(s score.Sample, labels []expertLabel) []score.Value {
 }
 
 // withExperts counts pairs of a judge and an expert.
-func withExperts(v Verdict, steps []string, labels []expertLabel) map[string]float64 {
+func withExperts(v stepsVerdict, steps []string, labels []expertLabel) map[string]float64 {
 	n := map[string]float64{labelled: float64(len(labels)), matched: 0}
 	for _, name := range pairNames(byJudge) {
 		n[name] = 0

@@ -11,7 +11,7 @@ func TestPairsOfLabels(t *testing.T) {
 	yes, no := true, false
 	labels := []expertLabel{{"b", "Fluid  is seen.", &no, &yes}, {"a", "fluid is seen.", &yes, nil}, {"a", "Fluid is seen.", &no, &yes}, {"c", "FLUID IS SEEN.", &yes, &no},
 		{"a", "Nobody wrote this.", &yes, &yes}, {"b", "It follows.", &yes, nil}, {"a", "So it is A.", nil, &no}}
-	v := Verdict{Steps: []stepJudged{{Step: 1, Factual: true}, {Step: 3, Critical: true}}} // nothing of step 2
+	v := stepsVerdict{Steps: []stepJudged{{Step: 1, Factual: true}, {Step: 3, Critical: true}}} // nothing of step 2
 	want := map[string]float64{labelled: 7, matched: 5, byJudge + "factual_yes_no": 2, byJudge + "factual_yes_yes": 2,
 		byJudge + "critical_no_yes": 2, byJudge + "critical_no_no": 1, byJudge + "critical_yes_no": 1}
 	for name, got := range withExperts(v, []string{"Fluid is seen.", "It follows.", "So it is A."}, labels) {

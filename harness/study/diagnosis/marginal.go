@@ -174,7 +174,7 @@ func overSize(r *score.Run, t results.Table, levels map[string]float64) []result
 // sizes are the levels of downscaling of a run, by condition.
 func sizes(m results.Manifest) map[string]float64 {
 	out := map[string]float64{}
-	for name := range m.Conditions[Name] {
+	for name := range m.Conditions[studyName] {
 		if c, ok := described(m, name); ok && c.Family == downscale {
 			out[name] = c.Level
 		}

@@ -16,7 +16,7 @@ var files embed.FS
 // promptNames are the templates that bench.yaml may replace: one per arm and one
 // per rubric that asks a model.
 func promptNames() []string {
-	return append(armNames(), study.RubricAccuracy, Split, errors, sentences, criteria, study.Unread)
+	return append(armNames(), study.RubricAccuracy, rubricSplit, errors, sentences, criteria, study.Unread)
 }
 
 // load reads the templates, the given text in place of the built-in one, and tries
@@ -25,7 +25,7 @@ func load(given map[string]string) (study.Templates, error) {
 	const answer = "1. A made-up step.\nFinal answer: A"
 	const usable = ".Question .Options .History .Images"
 	options := []dataset.Option{{Label: "A", Text: "one"}, {Label: "B", Text: "two"}}
-	about := Case{Question: "Which?", Options: options, Gold: "A", Captions: "Image 1: a shadow", Findings: "a shadow", Discussion: "known"}
+	about := expertCase{Question: "Which?", Options: options, Gold: "A", Captions: "Image 1: a shadow", Findings: "a shadow", Discussion: "known"}
 	var asked []any
 	for _, shown := range []map[string]string{{hint: "", summary: "", "diagnosis": ""}, {hint: "the hint", summary: "the summary", "diagnosis": "one"}} {
 		asked = append(asked, study.Prompt{Question: "Which?", Type: dataset.TypeDiagnosis, Options: options, History: shown[hint], Images: 2, Shown: shown, Outputs: map[string]string{}})
@@ -36,7 +36,7 @@ func load(given map[string]string) (study.Templates, error) {
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
 		{Names: []string{study.RubricAccuracy}, Usable: ".Question .Type .Options .Gold .Answer and fence", Must: []string{"Gold", "Answer"},
 			Try: []any{accuracyCase(dataset.Item{Question: "Which?", Options: options, Answer: "A"}, answer)}},
-		{Names: []string{Split}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{splitCase{Explanation: answer}}},
+		{Names: []string{rubricSplit}, Usable: ".Explanation and fence", Must: []string{"Explanation"}, Try: []any{splitCase{Explanation: answer}}},
 		{Names: []string{errors}, Usable: ".Case (.History .Question .Options .Gold .Captions .Findings .Discussion) .Explanation .Steps, fence and inc", Must: []string{"Steps"},
 			Try: []any{stepCase{Case: about, Explanation: answer, Steps: []string{"one"}}, stepCase{Explanation: answer, Steps: []string{"one"}}}},
 		{Names: []string{sentences, criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",

@@ -36,9 +36,9 @@ type section struct {
 
 // discussionCase is what a judge of discussions sees.
 type discussionCase struct {
-	Case     Case      `json:"case"`
-	Splitter int       `json:"splitter"` // version of what cut the sentences
-	Sections []section `json:"sections"` // those of sectionNames that the text has, in that order
+	Case     expertCase `json:"case"`
+	Splitter int        `json:"splitter"` // version of what cut the sentences
+	Sections []section  `json:"sections"` // those of sectionNames that the text has, in that order
 }
 
 // discussionSplitter is the version of text.Sentences as discussions are cut by it; another

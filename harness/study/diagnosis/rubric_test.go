@@ -25,8 +25,8 @@ func rubricOf(t *testing.T, name string) judge.Rubric {
 	return judge.Rubric{}
 }
 
-func known() Case {
-	return Case{Question: "Which?", Gold: "A", Options: []dataset.Option{{Label: "A", Text: "Pleural effusion on the left"}, {Label: "B", Text: "Pneumonia"}},
+func known() expertCase {
+	return expertCase{Question: "Which?", Gold: "A", Options: []dataset.Option{{Label: "A", Text: "Pleural effusion on the left"}, {Label: "B", Text: "Pneumonia"}},
 		Captions:   "Image 1: A severe effusion fills the left costophrenic angle.\nImage 2: No device is seen.",
 		Discussion: "Background:\nFluid collects between the layers of the pleura.\nOutcome:\nMost patients recover after drainage."}
 }

@@ -18,8 +18,8 @@ import (
 
 // The rubrics: an explanation is split into steps, and these are judged.
 const (
-	Split  = "steps"
-	errors = "step_errors"
+	rubricSplit = "steps"
+	errors      = "step_errors"
 )
 
 const most = 15 // steps of a split
@@ -39,9 +39,9 @@ type splitCase struct {
 
 // stepCase is what a judge of steps sees; Steps come from the split.
 type stepCase struct {
-	Case        Case     `json:"case"`
-	Explanation string   `json:"explanation"`
-	Steps       []string `json:"steps,omitempty"`
+	Case        expertCase `json:"case"`
+	Explanation string     `json:"explanation"`
+	Steps       []string   `json:"steps,omitempty"`
 }
 
 // Verdicts, as the schemas ask for them.
@@ -50,8 +50,8 @@ type (
 	splitVerdict struct {
 		Steps []string `json:"steps"`
 	}
-	// Verdict is what is said of the steps.
-	Verdict struct {
+	// stepsVerdict is what is said of the steps.
+	stepsVerdict struct {
 		Steps []stepJudged `json:"steps"`
 	}
 	// stepJudged is one of them.
@@ -89,11 +89,11 @@ func accept() judge.Accept {
 	}
 }
 
-// Rubrics are asked with a study's own prompts, by name.
-func Rubrics(prompts map[string]*template.Template) []judge.Rubric {
+// stepRubrics are asked with a study's own prompts, by name.
+func stepRubrics(prompts map[string]*template.Template) []judge.Rubric {
 	return []judge.Rubric{
-		{Name: Split, Template: prompts[Split], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
-		{Name: errors, Needs: []string{Split}, Join: join, Template: prompts[errors], Schema: json.RawMessage(errorsSchema),
+		{Name: rubricSplit, Template: prompts[rubricSplit], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
+		{Name: errors, Needs: []string{rubricSplit}, Join: join, Template: prompts[errors], Schema: json.RawMessage(errorsSchema),
 			Accept: accept(), Check: judge.Checked(checkStep), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }
@@ -105,7 +105,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 		return nil, err.Error()
 	}
 	var v splitVerdict
-	if err := json.Unmarshal(needed[Split], &v); err != nil {
+	if err := json.Unmarshal(needed[rubricSplit], &v); err != nil {
 		return nil, "the split cannot be read: " + err.Error()
 	}
 	if len(v.Steps) == 0 {
@@ -117,7 +117,7 @@ func join(fields any, needed map[string]json.RawMessage) (any, string) {
 
 // checkStep refuses a verdict on steps that are not there, and one that says two things
 // of one step. One that leaves steps out stands: they are counted.
-func checkStep(f stepCase, v Verdict) (results.Status, string) {
+func checkStep(f stepCase, v stepsVerdict) (results.Status, string) {
 	done := map[int]bool{}
 	for _, s := range v.Steps {
 		switch {
@@ -139,7 +139,7 @@ func readSplit(v splitVerdict) results.Reading {
 	return r
 }
 
-func readErrors(v Verdict) results.Reading {
+func readErrors(v stepsVerdict) results.Reading {
 	r := results.Reading{More: true}
 	for _, s := range v.Steps {
 		said := "factual"
@@ -173,7 +173,7 @@ func errorRules(f stepCase) (any, string, bool) {
 	if k.Silent() {
 		return nil, "nothing is known of the case's images in words", false
 	}
-	v := Verdict{Steps: []stepJudged{}}
+	v := stepsVerdict{Steps: []stepJudged{}}
 	for i, s := range f.Steps {
 		one := stepJudged{Step: i + 1, Types: []string{}, Explanation: "compared by rule"}
 		gold, another := k.Named(s)

@@ -14,7 +14,7 @@ import (
 // stepRubricOf is a rubric as it is asked, without its prompt.
 func stepRubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
-	for _, r := range Rubrics(nil) {
+	for _, r := range stepRubrics(nil) {
 		if r.Name == name {
 			return r
 		}
@@ -51,7 +51,7 @@ func stepLexical(t *testing.T, rubric string, fields any) string {
 // each is held against what experts say, and an option that is named alone is the
 // conclusion.
 func TestLexicalSteps(t *testing.T) {
-	if got := stepLexical(t, Split, splitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
+	if got := stepLexical(t, rubricSplit, splitCase{"1. One thing is seen. Another, too.\nFinal answer: A"}); got != `clean {"steps":["One thing is seen.","Another, too."]}` {
 		t.Errorf("%s", got)
 	}
 	var long []string
@@ -59,11 +59,11 @@ func TestLexicalSteps(t *testing.T) {
 		long = append(long, fmt.Sprintf("Claim %d holds.", i))
 	}
 	var v splitVerdict
-	_, body, _ := strings.Cut(stepLexical(t, Split, splitCase{strings.Join(long, "\n")}), " ")
+	_, body, _ := strings.Cut(stepLexical(t, rubricSplit, splitCase{strings.Join(long, "\n")}), " ")
 	if err := json.Unmarshal([]byte(body), &v); err != nil || len(v.Steps) != 15 || strings.Join(v.Steps, " ") != strings.Join(long, " ") {
 		t.Errorf("%d steps, %v: %q", len(v.Steps), err, v.Steps)
 	}
-	if got := stepLexical(t, Split, splitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
+	if got := stepLexical(t, rubricSplit, splitCase{"Final answer: A"}); got != `clean {"steps":[]}` {
 		t.Errorf("%s", got)
 	}
 	for step, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestLexicalSteps(t *testing.T) {
 	} {
 		got := ""
 		_, body, _ := strings.Cut(stepLexical(t, errors, stepCase{Case: known(), Explanation: "x", Steps: []string{step}}), " ")
-		var v Verdict
+		var v stepsVerdict
 		if err := json.Unmarshal([]byte(body), &v); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestLexicalSteps(t *testing.T) {
 			t.Errorf("%q: %q, want %q", step, got, want)
 		}
 	}
-	if got := stepLexical(t, errors, stepCase{Case: Case{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
+	if got := stepLexical(t, errors, stepCase{Case: expertCase{Gold: "A"}, Steps: []string{"x"}}); got != "abstained nothing is known of the case's images in words" {
 		t.Errorf("%s", got)
 	}
 }
@@ -115,10 +115,10 @@ func TestStepVerdictsThatCannotBe(t *testing.T) {
 			t.Errorf("[%s]: %q %s", list, st, why)
 		}
 	}
-	if joined, why := join(stepCase{Explanation: "x"}, map[string]json.RawMessage{Split: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(stepCase).Steps, []string{"one"}) {
+	if joined, why := join(stepCase{Explanation: "x"}, map[string]json.RawMessage{rubricSplit: []byte(`{"steps":["one"]}`)}); why != "" || !slices.Equal(joined.(stepCase).Steps, []string{"one"}) {
 		t.Errorf("%+v, %s", joined, why)
 	}
-	if _, why := join(stepCase{}, map[string]json.RawMessage{Split: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
+	if _, why := join(stepCase{}, map[string]json.RawMessage{rubricSplit: []byte(`{"steps":[]}`)}); why != "the explanation has no steps" {
 		t.Errorf("no steps: %q", why)
 	}
 }

@@ -51,8 +51,8 @@ func stepScores(add func(name, unit string, better score.Better, rubric, help st
 
 // stepsOf is what judges say of the steps of a trial's explanation.
 func stepsOf(s score.Sample) []score.Value {
-	out := append(s.Verdicts(Split), s.Verdicts(errors)...)
-	return append(out, score.EachJudge(s, errors, stepNames(), func(judge string, v Verdict) map[string]float64 {
+	out := append(s.Verdicts(rubricSplit), s.Verdicts(errors)...)
+	return append(out, score.EachJudge(s, errors, stepNames(), func(judge string, v stepsVerdict) map[string]float64 {
 		n := countSteps(v, splitBy(s, judge))
 		if s.Released {
 			unjudgedAreFalse(n)
@@ -63,7 +63,7 @@ func stepsOf(s score.Sample) []score.Value {
 
 // splitter is the judge whose split a judge of steps was shown: itself, or the only one.
 func splitter(s score.Sample, judge string) string {
-	all := s.Judges(Split)
+	all := s.Judges(rubricSplit)
 	if !slices.Contains(all, judge) && len(all) == 1 {
 		return all[0]
 	}
@@ -73,7 +73,7 @@ func splitter(s score.Sample, judge string) string {
 // splitBy is how many steps a judge of steps was shown; -1: it is not known.
 func splitBy(s score.Sample, judge string) int {
 	var v splitVerdict
-	if !s.Verdict(Split, splitter(s, judge), &v) {
+	if !s.Verdict(rubricSplit, splitter(s, judge), &v) {
 		return -1
 	}
 	return len(v.Steps)
@@ -81,7 +81,7 @@ func splitBy(s score.Sample, judge string) int {
 
 // countSteps counts a verdict's steps, of so many. Error types of factual steps count
 // nowhere; one that is named twice counts once; none at all is another one.
-func countSteps(v Verdict, steps int) map[string]float64 {
+func countSteps(v stepsVerdict, steps int) map[string]float64 {
 	n := map[string]float64{}
 	for _, name := range stepNames() {
 		n[name] = 0

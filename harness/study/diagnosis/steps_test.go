@@ -48,7 +48,7 @@ func TestGoldenStepErrors(t *testing.T) {
 	for _, c := range file.Cases {
 		got := map[string]map[string]float64{"all": {}, "correct": {}, "wrong": {}}
 		for _, it := range c.Items {
-			var v Verdict
+			var v stepsVerdict
 			for i, s := range it.Steps {
 				if s.F == nil {
 					continue // no verdict
@@ -90,7 +90,7 @@ func TestGoldenStepErrors(t *testing.T) {
 // TestUnjudgedSteps: by the paper they are left out and counted, and as the authors' code
 // has them they are errors.
 func TestUnjudgedSteps(t *testing.T) {
-	v := Verdict{Steps: []stepJudged{{Step: 1, Factual: true, Critical: true}, {Step: 2, Types: []string{types()[0]}}}}
+	v := stepsVerdict{Steps: []stepJudged{{Step: 1, Factual: true, Critical: true}, {Step: 2, Types: []string{types()[0]}}}}
 	want := countSteps(v, 5)
 	if want[stepUnjudged] != 3 || want[stepCount] != 2 || want[stepWrong] != 1 || want[stepCritical] != 1 {
 		t.Fatalf("by the paper: %v", want)

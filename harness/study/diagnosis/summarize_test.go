@@ -45,7 +45,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, st: st}
 	b.must(err)
 	t.Cleanup(func() { st.Close() })
-	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()}}))
+	b.must(st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{studyName: judges()}}))
 	return b
 }
 
@@ -60,13 +60,13 @@ func (b *bench) item(id string, f itemFacts) {
 	b.t.Helper()
 	facts, err := json.Marshal(f)
 	b.must(err)
-	b.must(b.st.PutItems(b.t.Context(), []results.Item{{Study: Name, ID: id, Type: "diagnosis", Modality: "CT", Facts: facts}}))
+	b.must(b.st.PutItems(b.t.Context(), []results.Item{{Study: studyName, ID: id, Type: "diagnosis", Modality: "CT", Facts: facts}}))
 }
 
 // put puts a trial with an answer ("": a failure) and verdicts: rubric, JSON.
 func (b *bench) put(item, arm, condition string, repeat int, answer string, said ...string) {
 	b.t.Helper()
-	k := results.Key{Study: Name, Model: "m", Item: item, Arm: arm, Condition: condition, Repeat: repeat}
+	k := results.Key{Study: studyName, Model: "m", Item: item, Arm: arm, Condition: condition, Repeat: repeat}
 	a := results.Attempt{Started: time.Unix(1, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}
 	if answer != "" {
 		a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: answer, Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: answer, Finish: backends.FinishStop}}}
@@ -201,8 +201,8 @@ func TestWhichImageMatters(t *testing.T) {
 		b.must(err)
 		described[c.Name] = one
 	}
-	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
-		Conditions: map[string]map[string]json.RawMessage{Name: described}}))
+	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{studyName: judges()},
+		Conditions: map[string]map[string]json.RawMessage{studyName: described}}))
 	const says = "Image 1 shows it, image 12 nothing."
 	right, wrong := `{"quote":"x","verdict":"correct","why":""}`, `{"quote":"x","verdict":"incorrect","why":""}`
 	for i := range 40 {
@@ -253,8 +253,8 @@ func TestAnImageThatCostsNothingHasNoGainPerCost(t *testing.T) {
 	b := newBench(t)
 	one, err := json.Marshal(expand(study.Choice{Conditions: []string{leaveOut}})[1])
 	b.must(err)
-	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{Name: judges()},
-		Conditions: map[string]map[string]json.RawMessage{Name: {"LOO@1": one}}}))
+	b.must(b.st.PutManifest(t.Context(), results.Manifest{Name: "test", Seed: 7, Rubrics: map[string]map[string][]string{studyName: judges()},
+		Conditions: map[string]map[string]json.RawMessage{studyName: {"LOO@1": one}}}))
 	for i := range 40 { // of which 10 need the image
 		id := fmt.Sprintf("case %02d", i)
 		b.item(id, itemFacts{Images: 2})
@@ -349,7 +349,7 @@ func TestJudgesAndExperts(t *testing.T) {
 			id := fmt.Sprintf("case %02d", at)
 			b.item(id, itemFacts{Images: 2, Experts: []expertLabel{{Rater: "anna", Text: "the step.", Factual: &anna}, {Rater: "ben", Text: "The step.", Factual: &ben}}})
 			for repeat := range 2 { // pairs of judge and expert again, of experts not
-				b.put(id, armMCQ, "baseline", repeat, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["The step.","More."]}`,
+				b.put(id, armMCQ, "baseline", repeat, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, rubricSplit, `{"steps":["The step.","More."]}`,
 					errors, fmt.Sprintf(`{"steps":[{"step":1,"is_factual":%t,"is_critical":false,"error_types":[]}]}`, c.judge))
 			}
 			at++
@@ -461,9 +461,9 @@ func TestJudgedTables(t *testing.T) {
 	b := newBench(t)
 	b.item("a", itemFacts{Images: 2, Captions: []string{"severe effusion on the left", ""}, Findings: "severe effusion on the left"})
 	b.item("b", itemFacts{Images: 2})
-	b.put("a", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, Split, `{"steps":["one","two","three"]}`,
+	b.put("a", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"correct","why":""}`, rubricSplit, `{"steps":["one","two","three"]}`,
 		errors, `{"steps":[{"step":1,"is_factual":true,"is_critical":true,"error_types":["other"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":["image_understanding","reasoning","reasoning"]}]}`)
-	b.put("b", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`, Split, `{"steps":["one","two"]}`,
+	b.put("b", armMCQ, "baseline", 0, "x", study.RubricAccuracy, `{"quote":"x","verdict":"incorrect","why":""}`, rubricSplit, `{"steps":["one","two"]}`,
 		errors, `{"steps":[{"step":1,"is_factual":false,"is_critical":false,"error_types":["image_understanding"]},{"step":2,"is_factual":false,"is_critical":true,"error_types":[]}]}`)
 	b.put("a", armCaptions, "baseline", 0, "Image 1: Severe effusion.\nImage 2: Nothing.")
 	b.put("b", armCaptions, "baseline", 0, "Image 1: Nothing.")

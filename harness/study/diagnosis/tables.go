@@ -34,7 +34,7 @@ const (
 // summarize computes the study's tables. Values of a column stand in its unit: a
 // percentage is 0..100.
 func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := study.BasisOf(ctx, st, Name, why)
+	b, err := study.BasisOf(ctx, st, studyName, why)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 
 // described is a condition as a run describes it; false: it does not.
 func described(m results.Manifest, condition string) (c perturb.Condition, ok bool) {
-	return c, json.Unmarshal(m.Conditions[Name][condition], &c) == nil
+	return c, json.Unmarshal(m.Conditions[studyName][condition], &c) == nil
 }
 
 // byNumber sorts names that begin with a number by it.
@@ -303,7 +303,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: study.Filled(r, tables...)}
 	}
 	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % intervals over clusters: cases, or what several cases share.", "accuracy")
-	first.Name = Name
+	first.Name = studyName
 	first.Methods = b.Methods(costs)
 	main := table("accuracy")
 	withoutDoubt(table("marginal"), "per_joule", "joules") // tables share their estimates
