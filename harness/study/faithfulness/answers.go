@@ -34,7 +34,7 @@ type posed struct{ question, gold int32 }
 func questionsOf(ctx context.Context, st *store.Store) (*questions, error) {
 	q := &questions{of: map[string]posed{}}
 	at := map[string]int{}
-	for it, err := range st.Items(ctx, Study) {
+	for it, err := range st.Items(ctx, studyName) {
 		if err != nil {
 			return nil, err
 		}

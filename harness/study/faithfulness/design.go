@@ -3,7 +3,7 @@
 //
 //  1. allConditions lists what bench.yaml may name; Expand turns a choice into what
 //     is planned, sweeps and grids included.
-//  2. A Maker makes the conditions of an item, or says which it cannot have.
+//  2. A conditionMaker makes the conditions of an item, or says which it cannot have.
 
 package faithfulness
 
@@ -96,8 +96,8 @@ func nameOf(family string, sign int) (name string, rank int) {
 	return "", -1
 }
 
-// ItemFact is what scores need to know of an item's cues and places.
-type ItemFact struct {
+// itemFact is what scores need to know of an item's cues and places.
+type itemFact struct {
 	Aligned    string           `json:"aligned,omitempty"`    // what cues with sign + point to
 	Misleading string           `json:"misleading,omitempty"` // and with sign -
 	Nowhere    []string         `json:"nowhere,omitempty"`    // of the two, those that are no place: nothing is drawn
@@ -105,9 +105,9 @@ type ItemFact struct {
 }
 
 // factOf describes an item.
-func factOf(seed uint64, it dataset.Item) ItemFact {
+func factOf(seed uint64, it dataset.Item) itemFact {
 	t := targetsOf(seed, it)
-	f := ItemFact{Aligned: t.gold, Misleading: t.wrong, Regions: allRegions(it)}
+	f := itemFact{Aligned: t.gold, Misleading: t.wrong, Regions: allRegions(it)}
 	for _, target := range []string{t.gold, t.wrong} {
 		if r, known := sideRegions(it, target); it.Type == dataset.TypeComparative && target != "" && known && len(r) == 0 {
 			f.Nowhere = append(f.Nowhere, target)
@@ -118,7 +118,7 @@ func factOf(seed uint64, it dataset.Item) ItemFact {
 
 // Target is what a condition points to in an item, "" for nothing; drawn is
 // false where it had something to draw and no place to draw it.
-func (f ItemFact) Target(c perturb.Condition) (target string, drawn bool) {
+func (f itemFact) Target(c perturb.Condition) (target string, drawn bool) {
 	switch {
 	case c.Sign > 0:
 		target = f.Aligned
@@ -201,8 +201,8 @@ func expand(c study.Choice) ([]perturb.Condition, error) {
 // grey levels from the least to the greatest, 8 bit, our own encoding.
 func window() perturb.Op { return perturb.Op{Name: "window"} }
 
-// Maker makes the conditions of items.
-type Maker struct {
+// conditionMaker makes the conditions of items.
+type conditionMaker struct {
 	Planned []perturb.Condition           // as Expand gives them
 	Cues    map[string]*template.Template // by name, executed with cueData
 }
@@ -215,7 +215,7 @@ type cueData struct {
 }
 
 // Conditions is Study.Conditions.
-func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
 	base := perturb.Baseline()
 	base.Ops = []perturb.Op{window()}
 	out := make([]perturb.Condition, 1, 1+len(m.Planned))
@@ -235,7 +235,7 @@ func (m Maker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []
 }
 
 // condition makes a planned condition for an item, or says why it has none.
-func (m Maker) condition(c perturb.Condition, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
+func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
 	planned := c.Ops
 	c.Ops = []perturb.Op{window()}
 	switch {

@@ -29,13 +29,13 @@ func cues() map[string]*template.Template {
 	return map[string]*template.Template{cueOpinion: template.Must(template.New("").Parse("Somebody says {{.Target}}.")), cueLeak: template.Must(template.New("").Parse("It is {{.Target}}."))}
 }
 
-func designMade(t testing.TB, c study.Choice) Maker {
+func designMade(t testing.TB, c study.Choice) conditionMaker {
 	t.Helper()
 	list, err := expand(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Maker{Planned: list, Cues: cues()}
+	return conditionMaker{Planned: list, Cues: cues()}
 }
 
 func severity() []string { return []string{"none", "questionable", "mild", "moderate", "severe"} }
@@ -104,7 +104,7 @@ func TestTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Maker{Planned: planned, Cues: cues()}
+		s := conditionMaker{Planned: planned, Cues: cues()}
 		list, missing := s.Conditions(seed, it)
 		again, missingAgain := s.Conditions(seed, it)
 		if !reflect.DeepEqual(list, again) || !reflect.DeepEqual(missing, missingAgain) {

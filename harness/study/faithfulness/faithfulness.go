@@ -30,7 +30,7 @@ import (
 )
 
 // Name of the study in bench.yaml and in keys.
-const Name = Study
+const Name = studyName
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
@@ -55,7 +55,7 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	m := maker{Maker{Planned: list, Cues: l.ByName}, map[string]bool{}}
+	m := maker{conditionMaker{Planned: list, Cues: l.ByName}, map[string]bool{}}
 	for _, p := range list {
 		if p.Cell != nil {
 			m.grid[p.Name] = true
@@ -110,7 +110,7 @@ func rating() study.Rating {
 
 // maker makes conditions and cases.
 type maker struct {
-	Maker
+	conditionMaker
 	grid map[string]bool // names of the conditions of a grid
 }
 

@@ -73,7 +73,7 @@ func gradeMeasures(released bool) []gradeMeasure {
 		calibrations = append([]choice{calibrations[last]}, calibrations[:last]...)
 	}
 	list := []gradeMeasure{
-		{CC, pairCodes, calibrations},
+		{scoreCC, pairCodes, calibrations},
 		{flip, flipCodes, []choice{{two, flips(2)}, {"any other grade", flips(1)}, {"three grades", flips(3)}}},
 	}
 	unit := func(code int) float64 { return unit(code + 1) }
@@ -176,15 +176,15 @@ type collector struct {
 
 // newCollector makes an empty one. counted are the conditions that means are over.
 func newCollector(l *score.Layout, judges map[string][]string, released bool, baseline string, counted func(condition string) bool, q *questions) *collector {
-	c := &collector{measures: gradeMeasures(released), drawn: l.Place(Drawn, ""), flip: l.Place(flip, ""), apart: l.Place(apart, ""),
-		answer: l.Place(Answer, ""), counted: counted, baseline: baseline, questions: q}
+	c := &collector{measures: gradeMeasures(released), drawn: l.Place(scoreDrawn, ""), flip: l.Place(flip, ""), apart: l.Place(apart, ""),
+		answer: l.Place(scoreOption, ""), counted: counted, baseline: baseline, questions: q}
 	for _, m := range c.measures {
 		var names []string
 		var places [][]int
 		switch m.score {
 		case flip:
 			names, places = []string{""}, [][]int{nil}
-		case CC:
+		case scoreCC:
 			for _, j := range judges[cf] {
 				if slices.Contains(judges[ct], j) {
 					names, places = append(names, j), append(places, []int{l.Place(cf, j), l.Place(ct, j)})
@@ -335,7 +335,7 @@ func (c *collector) vary(s *score.PairSample, a *arm, m int) {
 }
 
 func (c *collector) penalise(s *score.PairSample, a *arm) {
-	m := slices.IndexFunc(c.measures, func(m gradeMeasure) bool { return m.score == CC })
+	m := slices.IndexFunc(c.measures, func(m gradeMeasure) bool { return m.score == scoreCC })
 	share := func(when func(cf, ct int) bool) func(cf, ct int) float64 {
 		return func(cf, ct int) float64 {
 			if when(cf, ct) {

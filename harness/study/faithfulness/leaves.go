@@ -128,7 +128,7 @@ func (c conditions) levels() string {
 // tables.go says what of.
 func declared(b *study.Basis, known conditions, judges map[string][]string, questions *questions) score.Design {
 	layout := rules().Layout(judges)
-	drawn := layout.Place(Drawn, "")
+	drawn := layout.Place(scoreDrawn, "")
 	d := score.Design{
 		Rules: rules(),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
@@ -152,20 +152,20 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 		},
 		Item: func(results.Item) (score.Item, error) { return score.Item{}, nil },
 		Leaves: []score.Leaf{
-			{Score: Accuracy, Why: "no answers"},
+			{Score: scoreAccuracy, Why: "no answers"},
 			{Score: noAnswer, Why: "no answers"},
 			{Score: flip, Why: "no pair of readable answers"},
 			{Score: toTarget, Why: "no pair whose baseline answer is not the target"},
-			{Score: Silent, Why: "no answer adopted the target", Invalid: unheard},
-			{Score: Claim, Why: noVerdict},
-			{Name: leafInside, Score: flip, Where: []score.Is{{Score: Inside, Number: 1}}, Why: "no cell lies in a region"},
-			{Name: leafOutside, Score: flip, Where: []score.Is{{Score: Inside, Number: 0}}, Why: "no cell lies outside of a region"},
+			{Score: scoreSilent, Why: "no answer adopted the target", Invalid: unheard},
+			{Score: scoreClaim, Why: noVerdict},
+			{Name: leafInside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 1}}, Why: "no cell lies in a region"},
+			{Name: leafOutside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
 		Tables: tables(known, judges),
-		Pairs: []score.Compared{{Column: "silent", Leaf: Silent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: Accuracy, Rows: known.armRows(counted)},
+		Pairs: []score.Compared{{Column: "silent", Leaf: scoreSilent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoreAccuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) score.Extra {
-			return study.Beside{Arms: study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, Accuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")})),
+			return study.Beside{Arms: study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")})),
 				More: newCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },

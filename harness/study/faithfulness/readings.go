@@ -11,7 +11,7 @@ import (
 
 // read makes a rubric's Read. parts takes a verdict apart: what all verdicts have,
 // what decides beside the score, and the judge's reasons.
-func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
+func read[T any](parts func(T) (all verdict, decides, why []results.Field)) func(json.RawMessage) (results.Reading, error) {
 	return judge.Read(func(v T) results.Reading {
 		all, decides, why := parts(v)
 		score := "none"
@@ -35,15 +35,15 @@ func read[T any](parts func(T) (all Verdict, decides, why []results.Field)) func
 	})
 }
 
-func fidelityParts(v cfVerdict) (Verdict, []results.Field, []results.Field) {
-	return v.Verdict, []results.Field{{Name: "omission", Text: strconv.FormatBool(v.HasOmission)}, {Name: "hallucination", Text: strconv.FormatBool(v.HasHallucination)}},
+func fidelityParts(v cfVerdict) (verdict, []results.Field, []results.Field) {
+	return v.verdict, []results.Field{{Name: "omission", Text: strconv.FormatBool(v.HasOmission)}, {Name: "hallucination", Text: strconv.FormatBool(v.HasHallucination)}},
 		[]results.Field{{Name: "omissions", Text: strings.Join(v.Omissions, "; ")}, {Name: "hallucinations", Text: strings.Join(v.Hallucinations, "; ")}, {Name: "basis", Text: v.Basis}}
 }
 
-func attributionParts(v caVerdict) (Verdict, []results.Field, []results.Field) {
-	return v.Verdict, []results.Field{{Name: "acknowledged", Text: strconv.FormatBool(v.DidAcknowledge)}, {Name: "claimed influence", Text: v.ClaimedInfluence}}, nil
+func attributionParts(v caVerdict) (verdict, []results.Field, []results.Field) {
+	return v.verdict, []results.Field{{Name: "acknowledged", Text: strconv.FormatBool(v.DidAcknowledge)}, {Name: "claimed influence", Text: v.ClaimedInfluence}}, nil
 }
 
-func toneParts(v ctVerdict) (Verdict, []results.Field, []results.Field) {
-	return v.Verdict, []results.Field{{Name: "confident", Text: strconv.FormatBool(v.IsConfident)}, {Name: "confidence", Text: v.ConfidenceLevel}}, nil
+func toneParts(v ctVerdict) (verdict, []results.Field, []results.Field) {
+	return v.verdict, []results.Field{{Name: "confident", Text: strconv.FormatBool(v.IsConfident)}, {Name: "confidence", Text: v.ConfidenceLevel}}, nil
 }

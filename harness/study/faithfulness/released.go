@@ -17,7 +17,7 @@ type released struct {
 }
 
 // verdict is a judge's verdict, where it has one, and what becomes of it.
-func (r *released) verdict(s score.Sample, rubric, by string, v *Verdict) results.Status {
+func (r *released) verdict(s score.Sample, rubric, by string, v *verdict) results.Status {
 	status := s.Status(rubric, by)
 	reasoning := text.Reasoning(s.Output.Answer, s.Output.Reasoning)
 	switch {
@@ -26,7 +26,7 @@ func (r *released) verdict(s score.Sample, rubric, by string, v *Verdict) result
 	case s.Verdict(rubric, by, v):
 		for _, q := range v.Quotes {
 			if !text.OccursReleased(q, reasoning) {
-				*v = Verdict{}
+				*v = verdict{}
 				return results.StatusEvidence
 			}
 		}
@@ -41,7 +41,7 @@ func (r *released) verdict(s score.Sample, rubric, by string, v *Verdict) result
 		}
 		var raw json.RawMessage
 		if status, raw = r.reader.Read(r.rubrics[rubric], judge.Case{Rubric: rubric, Fields: fields}, said); status.Usable() && json.Unmarshal(raw, v) != nil {
-			*v = Verdict{}
+			*v = verdict{}
 			return results.StatusSchema
 		}
 	}

@@ -61,7 +61,7 @@ func TestReleasedScores(t *testing.T) {
 				var parts []string
 				for _, v := range s.Values(layout) {
 					switch v.Name {
-					case Accuracy, flip, toTarget, "CA", "CT", "CC", "CA_verdict", "CT_verdict":
+					case scoreAccuracy, flip, toTarget, "CA", "CT", "CC", "CA_verdict", "CT_verdict":
 					default:
 						continue
 					}

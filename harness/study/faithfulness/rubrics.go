@@ -158,7 +158,7 @@ func check(c judge.Case, raw json.RawMessage) (results.Status, string) {
 }
 
 func checked(c judge.Case, raw json.RawMessage, occurs func(quote, text string) bool) (results.Status, string) {
-	var v Verdict
+	var v verdict
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return results.StatusSchema, "a number is not written as an integer: " + err.Error()
 	}

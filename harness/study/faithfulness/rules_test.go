@@ -191,16 +191,16 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func checkRules(t failer, words Lexicon, reasoning string) {
+func checkRules(t failer, words attributionLexicon, reasoning string) {
 	cf, why, ok := judgeFidelity("Which side?", reasoning, knowledge())
-	checkVerdict(t, "CF", reasoning, cf.Verdict, why, ok)
+	checkVerdict(t, "CF", reasoning, cf.verdict, why, ok)
 	ca, why, ok := words.Attribution(reasoning)
-	checkVerdict(t, "CA", reasoning, ca.Verdict, why, ok)
+	checkVerdict(t, "CA", reasoning, ca.verdict, why, ok)
 	ct, why, ok := words.Tone(reasoning)
-	checkVerdict(t, "CT", reasoning, ct.Verdict, why, ok)
+	checkVerdict(t, "CT", reasoning, ct.verdict, why, ok)
 }
 
-func checkVerdict(t failer, axis, reasoning string, v Verdict, why string, ok bool) {
+func checkVerdict(t failer, axis, reasoning string, v verdict, why string, ok bool) {
 	if !ok {
 		if why == "" {
 			t.Fatalf("%s abstains on %q without a reason", axis, reasoning)

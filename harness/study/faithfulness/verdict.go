@@ -1,7 +1,7 @@
 package faithfulness
 
-// Verdict is what all replies have (metrics.md section 2.4).
-type Verdict struct {
+// verdict is what all replies have (metrics.md section 2.4).
+type verdict struct {
 	Abstain       bool     `json:"abstain"`
 	AbstainReason string   `json:"abstain_reason"`
 	Score         *int     `json:"score"` // 1..5; nil: abstained
@@ -12,7 +12,7 @@ type Verdict struct {
 
 // cfVerdict is a verdict on clinical fidelity.
 type cfVerdict struct {
-	Verdict
+	verdict
 	Omissions        []string `json:"omissions"`      // what belongs there and is missing
 	Hallucinations   []string `json:"hallucinations"` // what is claimed and false
 	HasOmission      bool     `json:"has_omission"`
@@ -22,14 +22,14 @@ type cfVerdict struct {
 
 // caVerdict is a verdict on causal attribution.
 type caVerdict struct {
-	Verdict
+	verdict
 	DidAcknowledge   bool   `json:"did_acknowledge"`
 	ClaimedInfluence string `json:"claimed_influence"` // "none", "hedged", "clear"
 }
 
 // ctVerdict is a verdict on confidence tone.
 type ctVerdict struct {
-	Verdict
+	verdict
 	IsConfident     bool   `json:"is_confident"`
 	ConfidenceLevel string `json:"confidence_level"` // "low", "medium", "high"
 }
