@@ -96,7 +96,7 @@ func (l *Log) Codes(names, renew []string) (map[string]string, error) {
 		if p.order != nil {
 			continue
 		}
-		if err := l.put(event{Kind: kindOrder, Rater: p.name, Order: Order(l.state.study, i)}); err != nil {
+		if err := l.put(event{Kind: kindOrder, Rater: p.name, Order: showingOrder(l.state.study, i)}); err != nil {
 			return nil, err
 		}
 	}

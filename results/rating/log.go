@@ -44,7 +44,7 @@ type event struct {
 	Lead    bool      `json:"coordinator,omitempty"`
 	Study   string    `json:"study,omitempty"`
 	Salt    string    `json:"salt,omitempty"`
-	Order   []Showing `json:"order,omitempty"`
+	Order   []showing `json:"order,omitempty"`
 	Bytes   int       `json:"bytes,omitempty"`
 	After   string    `json:"after"` // digest of the line before; "": there is none
 }

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Showing is a case as a rater comes upon it.
-type Showing struct {
+// showing is a case as a rater comes upon it.
+type showing struct {
 	Case        string `json:"case"`
 	Repeat      int    `json:"repeat,omitempty"` // 1: he has seen it before
 	Calibration bool   `json:"calibration,omitempty"`
 }
 
-// Order is what the nth rater sees, from 0: calibration cases, the same for all; then
+// showingOrder is what the nth rater sees, from 0: calibration cases, the same for all; then
 // all cases in an order of chance, in which each group (model and condition) is spread
 // evenly; a tenth of them come again without a word, far behind. Every second rater has
 // the order of the one before him backwards, so that over a pair no case comes early.
-func Order(s *Study, rater int) []Showing {
-	var out []Showing
+func showingOrder(s *Study, rater int) []showing {
+	var out []showing
 	for _, c := range s.Calibration {
-		out = append(out, Showing{Case: c.Name, Calibration: true})
+		out = append(out, showing{Case: c.Name, Calibration: true})
 	}
 	main := spread(s.Cases, rand.New(rand.NewPCG(s.Seed, uint64(rater/2))))
 	if rater%2 == 1 {
@@ -31,7 +31,7 @@ func Order(s *Study, rater int) []Showing {
 
 // spread puts cases in an order of chance: the kth of a group of m is somewhere in the
 // kth mth of it.
-func spread(cases []Case, r *rand.Rand) []Showing {
+func spread(cases []Case, r *rand.Rand) []showing {
 	byGroup := map[string][]Case{}
 	var groups []string
 	for _, c := range cases {
@@ -61,16 +61,16 @@ func spread(cases []Case, r *rand.Rand) []Showing {
 			}
 		}
 	}
-	var out []Showing
+	var out []showing
 	for _, p := range all {
-		out = append(out, Showing{Case: p.Name})
+		out = append(out, showing{Case: p.Name})
 	}
 	return out
 }
 
 // again adds a tenth of the cases a second time: some of the first half, at places in
 // the last third.
-func again(main []Showing, r *rand.Rand) []Showing {
+func again(main []showing, r *rand.Rand) []showing {
 	n := len(main)
 	if n < 3 {
 		return main
@@ -84,7 +84,7 @@ func again(main []Showing, r *rand.Rand) []Showing {
 	slices.SortFunc(list, func(a, b repeat) int { return cmp.Or(cmp.Compare(b.before, a.before), cmp.Compare(a.of, b.of)) })
 	out := slices.Clone(main)
 	for _, x := range list {
-		out = slices.Insert(out, x.before, Showing{Case: main[x.of].Case, Repeat: 1})
+		out = slices.Insert(out, x.before, showing{Case: main[x.of].Case, Repeat: 1})
 	}
 	return out
 }

@@ -200,11 +200,11 @@ func (l *Log) progress(who *person) (done int, begun bool, all int) {
 
 // current is the showing that a rater is to rate, from 1, with what he said so far;
 // false: he is done.
-func (l *Log) current(who *person) (int, Showing, map[string][]string, bool) {
+func (l *Log) current(who *person) (int, showing, map[string][]string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if who.done >= len(who.order) {
-		return 0, Showing{}, nil, false
+		return 0, showing{}, nil, false
 	}
 	values := map[string][]string{}
 	for k, v := range who.sheet[who.done].values {

@@ -288,7 +288,7 @@ func TestRatersAtOnce(t *testing.T) {
 	b.close()
 	b.open()
 	after := b.log.Rated()
-	equal := slices.EqualFunc(before, after, func(x, y Rated) bool {
+	equal := slices.EqualFunc(before, after, func(x, y rated) bool {
 		return x.Rater == y.Rater && x.Position == y.Position && x.Showing == y.Showing && x.Seconds == y.Seconds && x.Submitted == y.Submitted && maps.EqualFunc(x.Values, y.Values, slices.Equal)
 	})
 	if !equal {
@@ -677,8 +677,8 @@ func TestOrdersAreBalanced(t *testing.T) {
 	s := made(40)
 	positions := map[string][]int{}
 	for r := range 8 {
-		order := Order(s, r)
-		if !order[0].Calibration || len(order) != 1+40+4 || !slices.Equal(order, Order(s, r)) {
+		order := showingOrder(s, r)
+		if !order[0].Calibration || len(order) != 1+40+4 || !slices.Equal(order, showingOrder(s, r)) {
 			t.Fatalf("rater %d: %v", r, order)
 		}
 		first := map[string]int{}
@@ -702,11 +702,11 @@ func TestOrdersAreBalanced(t *testing.T) {
 		}
 		ones, neighbours := 0, 0
 		for i, name := range main {
-			c := s.of(Showing{Case: name})
+			c := s.of(showing{Case: name})
 			if i < 20 && c.Group == s.Cases[0].Group {
 				ones++
 			}
-			if i > 0 && c.Item == s.of(Showing{Case: main[i-1]}).Item {
+			if i > 0 && c.Item == s.of(showing{Case: main[i-1]}).Item {
 				neighbours++
 			}
 		}
@@ -721,7 +721,7 @@ func TestOrdersAreBalanced(t *testing.T) {
 			}
 		}
 	}
-	if slices.Equal(Order(s, 0), Order(s, 2)) {
+	if slices.Equal(showingOrder(s, 0), showingOrder(s, 2)) {
 		t.Error("two raters have the same order")
 	}
 }

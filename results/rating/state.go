@@ -20,7 +20,7 @@ type state struct {
 type person struct {
 	name  string
 	code  string // digest
-	order []Showing
+	order []showing
 	sheet []sheet // by place in order
 	done  int     // the sheets that are submitted are the first ones
 	ids   map[string]bool
@@ -142,11 +142,11 @@ func (s *state) rated(who *person, e event) error {
 	return nil
 }
 
-// Rated is what a rater said of one showing.
-type Rated struct {
+// rated is what a rater said of one showing.
+type rated struct {
 	Rater     string
 	Position  int // from 1
-	Showing   Showing
+	Showing   showing
 	Values    map[string][]string // by field
 	Remark    string
 	Seconds   float64 // that it was in sight
@@ -154,16 +154,16 @@ type Rated struct {
 }
 
 // Rated is everything that was said, by rater and position.
-func (l *Log) Rated() []Rated {
+func (l *Log) Rated() []rated {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []Rated
+	var out []rated
 	for _, p := range l.state.raters {
 		for i, s := range p.sheet {
 			if len(s.values) == 0 && s.submitted.IsZero() {
 				continue
 			}
-			r := Rated{Rater: p.name, Position: i + 1, Showing: p.order[i], Values: map[string][]string{}, Seconds: s.seconds, Submitted: !s.submitted.IsZero()}
+			r := rated{Rater: p.name, Position: i + 1, Showing: p.order[i], Values: map[string][]string{}, Seconds: s.seconds, Submitted: !s.submitted.IsZero()}
 			for field, v := range s.values {
 				if field == remark {
 					r.Remark = v[0]

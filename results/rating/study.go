@@ -86,7 +86,7 @@ type Pictures interface {
 }
 
 // of is a case by name.
-func (s *Study) of(sh Showing) *Case {
+func (s *Study) of(sh showing) *Case {
 	list := s.Cases
 	if sh.Calibration {
 		list = s.Calibration
