@@ -26,13 +26,13 @@ import (
 
 // Widths of a drawing, in points. Text has the same size in both.
 const (
-	Wide   = 480 // a page, 169 mm
-	narrow = 246 // a phone or a column of a paper, 87 mm
+	pageWidth = 480 // a page, 169 mm
+	narrow    = 246 // a phone or a column of a paper, 87 mm
 )
 
 // figureLook is how a figure is drawn.
 type figureLook struct {
-	Width float64   // points: Wide or Narrow
+	Width float64   // points: pageWidth or narrow
 	Page  bool      // SVG only: colours are classes of the page's style, and no words are drawn that stand beside it
 	Mark  string    // drawn above: "SYNTHETIC"; "": nothing
 	Made  time.Time // the PDF's date; the zero time is 1970
@@ -89,8 +89,8 @@ func missing(f results.Figure) (missing, all int) {
 	return missing, all
 }
 
-// DescribeFigure says how to read a kind of figure.
-func DescribeFigure(f results.Figure) string {
+// describeFigure says how to read a kind of figure.
+func describeFigure(f results.Figure) string {
 	intervals := slices.ContainsFunc(f.Series, func(s results.Series) bool {
 		return slices.ContainsFunc(s.Points, func(p results.Point) bool {
 			return p.X != nil && p.X.Low != nil || p.Y != nil && p.Y.Low != nil

@@ -127,7 +127,7 @@ func examples() []results.Figure {
 }
 
 func looks() []figureLook {
-	return []figureLook{{Width: Wide, Mark: "SYNTHETIC"}, {Width: narrow}, {Width: Wide, Page: true}, {Width: narrow, Page: true}}
+	return []figureLook{{Width: pageWidth, Mark: "SYNTHETIC"}, {Width: narrow}, {Width: pageWidth, Page: true}, {Width: narrow, Page: true}}
 }
 
 // TestDrawings draws every kind in every format twice: the bytes are equal, well
@@ -382,7 +382,7 @@ func TestLabelsAreNeverCut(t *testing.T) {
 		for i := range f.Series {
 			f.Series[i].Name += " " + long
 		}
-		for _, width := range []float64{Wide, narrow} {
+		for _, width := range []float64{pageWidth, narrow} {
 			var b bytes.Buffer
 			if err := svg(&b, f, figureLook{Width: width}); err != nil {
 				t.Fatal(err)

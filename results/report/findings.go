@@ -20,14 +20,14 @@ import (
 	"assay/results/text"
 )
 
-// Finding is a sentence with the section it comes from.
-type Finding struct {
+// finding is a sentence with the section it comes from.
+type finding struct {
 	Text, Section string // Section is a Section's Name; "": none
 }
 
 // Subject is who a sentence is about: what stands before its colon; "": it has
 // none, or one too long to lead the eye.
-func (f Finding) Subject() string {
+func (f finding) Subject() string {
 	s, _, found := strings.Cut(f.Text, ": ")
 	if !found || len(s) > 60 || strings.Contains(s, ". ") {
 		return ""
@@ -36,7 +36,7 @@ func (f Finding) Subject() string {
 }
 
 // Says is the rest of the sentence.
-func (f Finding) Says() string {
+func (f finding) Says() string {
 	if s := f.Subject(); s != "" {
 		return f.Text[len(s)+len(": "):]
 	}
@@ -44,11 +44,11 @@ func (f Finding) Says() string {
 }
 
 // findingsOf is what the studies found, in words.
-func findingsOf(sections []results.Section) []Finding {
-	var out []Finding
+func findingsOf(sections []results.Section) []finding {
+	var out []finding
 	for _, s := range sections {
 		for _, n := range s.Notes {
-			out = append(out, Finding{text.Visible(n), s.Name})
+			out = append(out, finding{text.Visible(n), s.Name})
 		}
 	}
 	return together(out)
@@ -56,12 +56,12 @@ func findingsOf(sections []results.Section) []Finding {
 
 // together says once what is said of several subjects: "a: is so" and "b: is so"
 // become "a; b: is so", where the first stood.
-func together(list []Finding) []Finding {
-	var out []Finding
-	at := map[Finding]int{} // by what is said
+func together(list []finding) []finding {
+	var out []finding
+	at := map[finding]int{} // by what is said
 	for _, f := range list {
 		subject, says, found := strings.Cut(f.Text, ": ")
-		key := Finding{says, f.Section}
+		key := finding{says, f.Section}
 		if i, ok := at[key]; ok && found {
 			before, _, _ := strings.Cut(out[i].Text, ": ")
 			out[i].Text = before + "; " + subject + ": " + says
@@ -89,15 +89,15 @@ const (
 // failed; what judges say; times. It touches at least one in twenty, or one answer in fifty that
 // could not be read. rest is all else; where nothing
 // stands before it, it is first. It knows no study.
-func Distrust(sections []results.Section, r results.Run) (first, rest []Finding) {
+func Distrust(sections []results.Section, r results.Run) (first, rest []finding) {
 	type ranked struct {
-		Finding
+		finding
 		of    results.DoubtOf
 		share float64
 	}
 	var all []ranked
 	doubt := func(d results.Doubt, section, format string, args ...any) {
-		f := Finding{text.Visible(fmt.Sprintf(format, args...)), section}
+		f := finding{text.Visible(fmt.Sprintf(format, args...)), section}
 		if !slices.ContainsFunc(all, func(o ranked) bool { return o.Text == f.Text }) {
 			all = append(all, ranked{f, d.Of, d.Share})
 		}
@@ -159,9 +159,9 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []Finding)
 	})
 	for _, f := range all {
 		if f.of != results.DoubtRest && f.share >= manyInDoubt || f.of == results.DoubtUnread && f.share > manyUnread {
-			first = append(first, f.Finding)
+			first = append(first, f.finding)
 		} else {
-			rest = append(rest, f.Finding)
+			rest = append(rest, f.finding)
 		}
 	}
 	if len(first) == 0 {

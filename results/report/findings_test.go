@@ -52,8 +52,8 @@ func TestOwnJudge(t *testing.T) {
 
 // TestTogether: what is said of several is said once.
 func TestTogether(t *testing.T) {
-	got := together([]Finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
-	want := []Finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
+	got := together([]finding{{"a: is so.", "s"}, {"b: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}, {"e: is so.", "s"}})
+	want := []finding{{"a; b; e: is so.", "s"}, {"no subject", "s"}, {"c: is else.", "s"}, {"d: is so.", "other"}, {"no subject", "s"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
@@ -88,7 +88,7 @@ func TestOrderOfDistrust(t *testing.T) {
 			t.Fatalf("%q", s.Warnings)
 		}
 	}
-	words := func(list []Finding) (out []string) {
+	words := func(list []finding) (out []string) {
 		for _, f := range list {
 			out = append(out, f.Text)
 		}

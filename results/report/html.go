@@ -26,7 +26,7 @@ type htmlPage struct {
 	Style                                          template.CSS
 	Answer                                         *htmlAnswer // nil: no study has one
 	Findings                                       []htmlFindings
-	Distrust, Besides                              []Finding // what may turn a conclusion around, and all else
+	Distrust, Besides                              []finding // what may turn a conclusion around, and all else
 	Parts                                          []htmlPart
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
@@ -121,12 +121,12 @@ const mostWorst = 3
 
 // htmlAnswer is what the page begins with.
 type htmlAnswer struct {
-	Says   []Finding
+	Says   []finding
 	Groups []headlineGroup
 	Table  htmlTable
 	Whole  []htmlTable
 	Figure *htmlFigure // nil: nothing to draw
-	Worst  []Finding
+	Worst  []finding
 	Others int // reasons for distrust that stand below
 }
 
@@ -139,7 +139,7 @@ const perThousand = " per 1,000 answers"
 func newHTMLAnswer(a answer, m Meta) (*htmlAnswer, error) {
 	out := &htmlAnswer{}
 	for _, s := range a.Says {
-		out.Says = append(out.Says, Finding{Text: s})
+		out.Says = append(out.Says, finding{Text: s})
 	}
 	for _, g := range a.Groups {
 		out.Groups = append(out.Groups, headlineGroup{Title: visible(g.Title), Columns: g.Columns})
@@ -198,7 +198,7 @@ func newHTMLAnswer(a answer, m Meta) (*htmlAnswer, error) {
 // say: its first one sums it up.
 type htmlFindings struct {
 	Title      string
-	List, Also []Finding
+	List, Also []finding
 }
 
 func htmlFound(sections []results.Section) []htmlFindings {
@@ -274,7 +274,7 @@ func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 	for _, d := range []struct {
 		width float64
 		to    *template.HTML
-	}{{Wide, &out.Wide}, {narrow, &out.Narrow}} {
+	}{{pageWidth, &out.Wide}, {narrow, &out.Narrow}} {
 		var b bytes.Buffer
 		if err := svg(&b, f, figureLook{Width: d.width, Page: true}); err != nil {
 			return out, fmt.Errorf("drawing figure %s: %w", f.Name, err)
@@ -287,7 +287,7 @@ func newHTMLFigure(f results.Figure, m Meta) (htmlFigure, error) {
 // figureWords is what is said below a figure.
 func figureWords(f results.Figure) []string {
 	var out []string
-	for _, s := range append([]string{f.Caption, DescribeFigure(f)}, f.Notes...) {
+	for _, s := range append([]string{f.Caption, describeFigure(f)}, f.Notes...) {
 		if s != "" {
 			out = append(out, s)
 		}

@@ -262,7 +262,7 @@ func turned(f results.Figure, look figureLook) results.Figure {
 func height(f results.Figure, look figureLook) vg.Length {
 	f = turned(f, look)
 	body := vg.Length(250)
-	if look.Width < Wide {
+	if look.Width < pageWidth {
 		body = 215
 	}
 	body += heightOf(titleOfX(f, look)) - lineHeight

@@ -84,7 +84,7 @@ func formulaless(s string) string {
 	return s
 }
 
-func wordsOf(found []Finding) []string {
+func wordsOf(found []finding) []string {
 	out := []string{}
 	for _, f := range found {
 		out = append(out, f.Text)
@@ -127,8 +127,8 @@ func full(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// Format names the shape of JSON's output; it changes when that does.
-const Format = "assay-report/1"
+// jsonFormat names the shape of JSON's output; it changes when that does.
+const jsonFormat = "assay-report/1"
 
 // JSON writes an object with format, title, synthetic (a list of reasons, or
 // null), progress (trials planned and stored; planned is null where the store does
@@ -163,7 +163,7 @@ func JSON(w io.Writer, sections []results.Section, m Meta) error {
 		Sections  []section        `json:"sections"`
 		Examples  []Example        `json:"examples"`
 		Methods   []string         `json:"methods"`
-	}{Format, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), MainResults(sections), []section{}, m.Examples, paragraphs(m.Run, sections...)}
+	}{jsonFormat, m.Title, m.Manifest.Synthetic, progressOf(m), m.Manifest, wordsOf(findingsOf(sections)), wordsOf(slices.Concat(Distrust(sections, m.Run))), MainResults(sections), []section{}, m.Examples, paragraphs(m.Run, sections...)}
 	if out.Examples == nil {
 		out.Examples = []Example{}
 	}

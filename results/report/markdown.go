@@ -17,7 +17,7 @@ func markdown(w io.Writer, sections []results.Section, m Meta) error {
 	if s := m.banner(); s != "" {
 		fmt.Fprintf(&b, "> **%s**\n\n", escape(s))
 	}
-	list := func(title string, found []Finding) {
+	list := func(title string, found []finding) {
 		if len(found) == 0 {
 			return
 		}

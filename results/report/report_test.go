@@ -482,7 +482,7 @@ func TestJSONReadsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := got.Sections[0].Tables[0].Rows[2][3].Estimate
-	if got.Format != Format || c == nil || c.Value != nil || c.Why != "no usable verdict" || c.Invalid != 47 || !got.Sections[1].Tables[2].Synthetic {
+	if got.Format != jsonFormat || c == nil || c.Value != nil || c.Why != "no usable verdict" || c.Invalid != 47 || !got.Sections[1].Tables[2].Synthetic {
 		t.Errorf("read back %+v, %+v", got.Format, c)
 	}
 	if v := got.Sections[0].Tables[0].Rows[0][1].Estimate.Value; v == nil || *v != 65.625 {

@@ -90,9 +90,9 @@ func (p *printer) wrap(first, rest, s string) {
 
 // list prints what is said, of several subjects at once where it is the same.
 func (p *printer) list(mark string, texts []string) {
-	var all []Finding
+	var all []finding
 	for _, t := range texts {
-		all = append(all, Finding{Text: visible(t)})
+		all = append(all, finding{Text: visible(t)})
 	}
 	for _, f := range together(all) {
 		p.wrap(mark, "  ", f.Text)

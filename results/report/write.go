@@ -96,7 +96,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 		}
 		all = append(all, first)
 	}
-	look := figureLook{Width: Wide, Made: m.Manifest.Created, Mark: m.figureMark()}
+	look := figureLook{Width: pageWidth, Made: m.Manifest.Created, Mark: m.figureMark()}
 	var out []file
 	for _, s := range all {
 		for _, t := range s.Tables {
