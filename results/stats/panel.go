@@ -211,9 +211,9 @@ func (p *Panel) visit(cases, raters []int, each func(times float64, t *tally, se
 
 // Reasons of agreement that does not exist.
 const (
-	oneLevel Undefined = "all ratings that can be compared are equal"
-	noPairs  Undefined = "no case has two ratings"
-	Uneven   Undefined = "cases have different numbers of ratings"
+	oneLevel      Undefined = "all ratings that can be compared are equal"
+	noPairs       Undefined = "no case has two ratings"
+	unevenRatings Undefined = "cases have different numbers of ratings"
 )
 
 // Alpha is Krippendorff's alpha (Krippendorff 2011), from the coincidences of values
@@ -298,7 +298,7 @@ func (p *Panel) Fleiss(cases, raters []int) (float64, Undefined) {
 	case m < 0:
 		return 0, NoCases
 	case uneven:
-		return 0, Uneven
+		return 0, unevenRatings
 	case alone:
 		return 0, noPairs
 	}
