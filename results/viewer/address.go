@@ -37,15 +37,15 @@ func parseView(q url.Values) (view, error) {
 	slices.Sort(names)
 	for _, name := range names {
 		op, column, ok := strings.Cut(name, ".")
-		if !ok || !slices.Contains(ops(), Op(op)) {
+		if !ok || !slices.Contains(ops(), filterOp(op)) {
 			continue
 		}
 		values := slices.DeleteFunc(slices.Clone(q[name]), func(s string) bool { return s == "" })
 		if len(values) > 0 {
-			v.Query.Where = append(v.Query.Where, Filter{Column: column, Op: Op(op), Values: values})
+			v.Query.Where = append(v.Query.Where, Filter{Column: column, Op: filterOp(op), Values: values})
 		}
 	}
-	if column, op := q.Get("fcol"), Op(q.Get("fop")); column != "" && (q.Get("fval") != "" || op == Missing || op == Known) {
+	if column, op := q.Get("fcol"), filterOp(q.Get("fop")); column != "" && (q.Get("fval") != "" || op == isMissing || op == Known) {
 		values := []string{q.Get("fval")}
 		if values[0] == "" {
 			values[0] = "1"
@@ -114,7 +114,7 @@ func sayFilter(f Filter) string {
 		return "at most " + list
 	case holds:
 		return "contains " + list
-	case Missing:
+	case isMissing:
 		return "is missing"
 	}
 	return "is known"

@@ -21,7 +21,7 @@ type comparer interface {
 // Compare makes the comparisons that pages ask for, one after the other, until ctx ends.
 func (v *viewer) Compare(ctx context.Context) { v.keeper.Work(ctx, v.made) }
 
-func (v *viewer) made(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error) {
+func (v *viewer) made(ctx context.Context, p storePair, tell func(done, of int)) (*Comparison, error) {
 	a, b := v.named(p.A), v.named(p.B)
 	if a == nil || b == nil || v.Comparer == nil {
 		return nil, errors.New("these runs cannot be compared here")
@@ -46,7 +46,7 @@ func (r *Run) Table(study string) *Table {
 
 type comparePage struct {
 	head
-	Page
+	page
 	Runs  []*Run
 	Pairs []pairLine
 	Made  *Comparison // of the pair whose rows are shown; nil: none yet
@@ -66,7 +66,7 @@ func (v *viewer) compare(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return wrong(err)
 	}
-	page := comparePage{head: head{Title: "Compare runs"}, Page: Page{PairView: asked}, Runs: v.runs}
+	page := comparePage{head: head{Title: "Compare runs"}, page: page{pairView: asked}, Runs: v.runs}
 	var runs []*Run
 	for _, name := range append([]string{asked.A}, asked.B...) {
 		r := v.named(name)
@@ -90,7 +90,7 @@ func (v *viewer) compare(w http.ResponseWriter, req *http.Request) error {
 		}
 	}
 	if page.Made != nil {
-		page.Page = asked.PageOf(page.Made)
+		page.page = asked.PageOf(page.Made)
 	}
 	v.page(w, http.StatusOK, "compare.html", page)
 	return nil
@@ -110,7 +110,7 @@ func headOf(ctx context.Context, title string, runs ...*Run) (head, error) {
 }
 
 // pair is how far the comparison with b is.
-func (v *viewer) pair(asked PairView, b string) pairLine {
+func (v *viewer) pair(asked pairView, b string) pairLine {
 	line := pairLine{Name: b, Link: link("", asked.Beside(b).Values()), Chosen: b == asked.Show}
 	var at [2]int64
 	for i, name := range []string{asked.A, b} {
@@ -134,7 +134,7 @@ func (v *viewer) pair(asked PairView, b string) pairLine {
 
 type changedPage struct {
 	head
-	Changed
+	changed
 }
 
 // row is the pair and the row that an address is about, and its items that changed.
@@ -174,7 +174,7 @@ func (v *viewer) changed(w http.ResponseWriter, req *http.Request) error {
 // besidePage is the trials of both runs of one item that changed.
 type besidePage struct {
 	head
-	Beside
+	beside
 	Sides []side
 }
 
@@ -199,7 +199,7 @@ func (v *viewer) beside(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	h.Pictures = true
-	page := besidePage{head: h, Beside: besideOf(a.Name, b.Name, at, items, n)}
+	page := besidePage{head: h, beside: besideOf(a.Name, b.Name, at, items, n)}
 	for i, r := range []*Run{a, b} {
 		k := results.Key{Study: at.Study, Model: at.Model, Item: items[n].Item, Arm: at.Arm, Condition: at.Condition, Repeat: items[n].Repeat}
 		if i == 1 {

@@ -104,7 +104,7 @@ func plainly(w Filter, c Cell) bool {
 		return c.Kind == Number && (w.Op == least && c.Number >= v || w.Op == most && c.Number <= v)
 	case holds:
 		return c.Kind == Text && strings.Contains(strings.ToLower(c.Text), strings.ToLower(w.Values[0]))
-	case Missing:
+	case isMissing:
 		return !value
 	}
 	return value
@@ -340,7 +340,7 @@ func TestAtTheEdges(t *testing.T) {
 		"[2 4]":       {Where: []Filter{{Column: "score", Op: least, Values: []string{"0.5"}}}},
 		"[1 2]":       {Where: []Filter{{Column: "score", Op: most, Values: []string{"0.5"}}}},
 		"[1 4]":       {Where: []Filter{{Column: "score", Op: not, Values: []string{"0.5"}}}},
-		"[0 3]":       {Where: []Filter{{Column: "score", Op: Missing}}},
+		"[0 3]":       {Where: []Filter{{Column: "score", Op: isMissing}}},
 		"[0 4]":       {Words: "heart siz"},
 		"[]":          {Words: "hea size"},
 		"[0 1 2 4]":   {Words: "hea"},

@@ -10,14 +10,14 @@ import (
 	"assay/results"
 )
 
-// Pair is two runs that are compared.
-type Pair struct {
+// storePair is two runs that are compared.
+type storePair struct {
 	A, B  string // their names
 	Times bool   // times and energies although the machines differ
 }
 
-// Status is how far a comparison is.
-type Status struct {
+// status is how far a comparison is.
+type status struct {
 	Made     *Comparison // the latest; nil: there is none
 	At       time.Time   // when it was made
 	Err      error       // why it cannot be made
@@ -27,7 +27,7 @@ type Status struct {
 }
 
 // Words is what a person waits for; "": nothing.
-func (s Status) Words() string {
+func (s status) Words() string {
 	switch {
 	case s.Waiting && s.Of == 0:
 		return "waits to be compared"
@@ -46,19 +46,19 @@ type keeper struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
-	kept  map[Pair]*entry
-	order []Pair // asked for last comes last
+	kept  map[storePair]*entry
+	order []storePair // asked for last comes last
 }
 
 type entry struct {
-	Status
+	status
 	of, want [2]int64 // revisions of both runs
 	took     time.Duration
 }
 
 // newKeeper is a keeper of nothing yet.
 func newKeeper(now func() time.Time) *keeper {
-	return &keeper{now: now, wake: make(chan struct{}, 1), kept: map[Pair]*entry{}}
+	return &keeper{now: now, wake: make(chan struct{}, 1), kept: map[storePair]*entry{}}
 }
 
 const mostKept = 12
@@ -66,17 +66,17 @@ const mostKept = 12
 // Ask says how far the comparison of two runs is, at these revisions of their trials. One
 // that was never made, or of former revisions, is made next; while runs go on, a
 // comparison is made at most a tenth of the time.
-func (k *keeper) Ask(p Pair, revisions [2]int64) Status {
+func (k *keeper) Ask(p storePair, revisions [2]int64) status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := k.kept[p]
 	if e == nil {
-		e = &entry{Status: Status{Waiting: true}}
+		e = &entry{status: status{Waiting: true}}
 		k.kept[p] = e
 		k.forget()
 	}
 	e.want = revisions
-	k.order = append(slices.DeleteFunc(k.order, func(o Pair) bool { return o == p }), p)
+	k.order = append(slices.DeleteFunc(k.order, func(o storePair) bool { return o == p }), p)
 	if !e.Waiting && e.of != revisions {
 		e.Old = true
 		e.Waiting = k.now().Sub(e.At) >= 10*e.took
@@ -87,7 +87,7 @@ func (k *keeper) Ask(p Pair, revisions [2]int64) Status {
 		default:
 		}
 	}
-	return e.Status
+	return e.status
 }
 
 // forget drops what was not asked for in the longest time.
@@ -103,7 +103,7 @@ func (k *keeper) forget() {
 }
 
 // maker makes a comparison; tell is told how many models are done, of how many.
-type maker func(ctx context.Context, p Pair, tell func(done, of int)) (*Comparison, error)
+type maker func(ctx context.Context, p storePair, tell func(done, of int)) (*Comparison, error)
 
 // Work makes comparisons until ctx ends.
 func (k *keeper) Work(ctx context.Context, maker maker) {
@@ -121,7 +121,7 @@ func (k *keeper) Work(ctx context.Context, maker maker) {
 // Step makes the comparison that was asked for last; false: none is waiting.
 func (k *keeper) Step(ctx context.Context, maker maker) bool {
 	k.mu.Lock()
-	var p Pair
+	var p storePair
 	var e *entry
 	for _, p = range slices.Backward(k.order) {
 		if e = k.kept[p]; e.Waiting {
@@ -147,7 +147,7 @@ func (k *keeper) Step(ctx context.Context, maker maker) bool {
 		return false
 	}
 	at := k.now()
-	e.Status = Status{Made: made, At: at, Err: err}
+	e.status = status{Made: made, At: at, Err: err}
 	e.of, e.took = of, at.Sub(begin)
 	return true
 }

@@ -10,9 +10,9 @@ import (
 // pairPageRows are the rows and the items of a page.
 const pairPageRows = 100
 
-// Page is the rows of a comparison that a view shows.
-type Page struct {
-	PairView
+// page is the rows of a comparison that a view shows.
+type page struct {
+	pairView
 	Facets     []pairFacet
 	Rows       []linkedRow
 	N, From    int          // rows of all pages, and before this one
@@ -38,9 +38,9 @@ func link(page string, queries ...url.Values) template.URL {
 func pair(a, b string) url.Values { return url.Values{"a": {a}, "b": {b}} }
 
 // PageOf is what the view shows of a comparison.
-func (v PairView) PageOf(c *Comparison) Page {
+func (v pairView) PageOf(c *Comparison) page {
 	rows := v.Cut(c.Rows)
-	p := Page{PairView: v, Facets: v.Facets(c.Rows), N: len(rows)}
+	p := page{pairView: v, Facets: v.Facets(c.Rows), N: len(rows)}
 	var to int
 	p.From, to = ends(v.Page, len(rows))
 	for _, r := range rows[p.From:to] {
@@ -68,8 +68,8 @@ func ends(page, n int) (from, to int) {
 	return from, min(from+pairPageRows, n)
 }
 
-// Changed is the items of which a score changed, a page of them.
-type Changed struct {
+// changed is the items of which a score changed, a page of them.
+type changed struct {
 	Place
 	A, B       string
 	Up         template.URL
@@ -85,8 +85,8 @@ type linkedItem struct {
 }
 
 // changedOf is a page of items, from 1.
-func changedOf(a, b string, at Place, items []Item, page int) Changed {
-	c := Changed{Place: at, A: a, B: b, Up: link("", pair(a, b)), N: len(items)}
+func changedOf(a, b string, at Place, items []Item, page int) changed {
+	c := changed{Place: at, A: a, B: b, Up: link("", pair(a, b)), N: len(items)}
 	var to int
 	c.From, to = ends(page, len(items))
 	for n := c.From; n < to; n++ {
@@ -108,8 +108,8 @@ func trialLink(a, b string, at Place, n int) template.URL {
 	return link("/trial", pair(a, b), at.Values(), url.Values{"n": {strconv.Itoa(n)}})
 }
 
-// Beside is an item that changed, among the others.
-type Beside struct {
+// beside is an item that changed, among the others.
+type beside struct {
 	Place
 	Item           Item
 	N, Of          int // from 1
@@ -117,8 +117,8 @@ type Beside struct {
 }
 
 // besideOf is the nth item, from 0.
-func besideOf(a, b string, at Place, items []Item, n int) Beside {
-	out := Beside{Place: at, Item: items[n], N: n + 1, Of: len(items), Up: link("/items", pair(a, b), at.Values())}
+func besideOf(a, b string, at Place, items []Item, n int) beside {
+	out := beside{Place: at, Item: items[n], N: n + 1, Of: len(items), Up: link("/items", pair(a, b), at.Values())}
 	if n > 0 {
 		out.Prev = trialLink(a, b, at, n-1)
 	}

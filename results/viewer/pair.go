@@ -58,11 +58,11 @@ func placeOf(q url.Values) Place {
 	return Place{q.Get("study"), q.Get("model"), q.Get("arm"), q.Get("condition"), q.Get("score"), q.Get("judge")}
 }
 
-// PairView is what a page shows:
+// pairView is what a page shows:
 //
 //	a=RUN  b=RUN (again for another)  show=RUN  times=1  all=1  order=p
 //	study=S  model=M  arm=A  condition=C  score=S  page=N
-type PairView struct {
+type pairView struct {
 	A     string
 	B     []string
 	Show  string // of B, the one whose rows are shown
@@ -74,8 +74,8 @@ type PairView struct {
 }
 
 // parsePair reads an address.
-func parsePair(q url.Values) (PairView, error) {
-	v := PairView{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: placeOf(q), Page: 1}
+func parsePair(q url.Values) (pairView, error) {
+	v := pairView{A: q.Get("a"), Show: q.Get("show"), Times: q.Get("times") == "1", All: q.Get("all") == "1", Order: q.Get("order"), Only: placeOf(q), Page: 1}
 	for _, b := range q["b"] {
 		if b != "" && b != v.A && !slices.Contains(v.B, b) {
 			v.B = append(v.B, b)
@@ -101,7 +101,7 @@ func parsePair(q url.Values) (PairView, error) {
 }
 
 // Values is the address of the view.
-func (v PairView) Values() url.Values {
+func (v pairView) Values() url.Values {
 	q := v.Only.Values()
 	for name, s := range map[string]string{"a": v.A, "show": v.Show, "order": v.Order} {
 		if s != "" {
@@ -124,16 +124,16 @@ func (v PairView) Values() url.Values {
 }
 
 // At is the view on another page.
-func (v PairView) At(page int) PairView { v.Page = page; return v }
+func (v pairView) At(page int) pairView { v.Page = page; return v }
 
 // Beside is the view with the rows of another run.
-func (v PairView) Beside(b string) PairView { v.Show, v.Page = b, 1; return v }
+func (v pairView) Beside(b string) pairView { v.Show, v.Page = b, 1; return v }
 
 // Pair is the comparison whose rows are shown.
-func (v PairView) Pair(b string) Pair { return Pair{v.A, b, v.Times} }
+func (v pairView) Pair(b string) storePair { return storePair{v.A, b, v.Times} }
 
 // Cut is the rows of a comparison that the view is of, on all of its pages.
-func (v PairView) Cut(rows []Row) []Row {
+func (v pairView) Cut(rows []Row) []Row {
 	var out []Row
 	for _, r := range rows {
 		if (v.All || r.Direction != "") && fits(r.Place, v.Only, "") {
@@ -187,7 +187,7 @@ type pairOption struct {
 }
 
 // Facets are the lists with more than one value.
-func (v PairView) Facets(rows []Row) (out []pairFacet) {
+func (v pairView) Facets(rows []Row) (out []pairFacet) {
 	for i, f := range fields(&Place{}) {
 		n := map[string]int{}
 		for _, r := range rows {

@@ -16,7 +16,7 @@ import (
 func TestAViewIsItsAddress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z&= ü+%]{1,4}`)
-		v := PairView{A: name.Draw(t, "a"), Times: rapid.Bool().Draw(t, "times"), All: rapid.Bool().Draw(t, "all"), Order: rapid.SampledFrom([]string{"", "p"}).Draw(t, "order"), Page: rapid.IntRange(1, 9).Draw(t, "page"),
+		v := pairView{A: name.Draw(t, "a"), Times: rapid.Bool().Draw(t, "times"), All: rapid.Bool().Draw(t, "all"), Order: rapid.SampledFrom([]string{"", "p"}).Draw(t, "order"), Page: rapid.IntRange(1, 9).Draw(t, "page"),
 			Only: Place{Study: name.Draw(t, "study"), Score: name.Draw(t, "score")}}
 		v.B = rapid.SliceOfNDistinct(name.Filter(func(s string) bool { return s != v.A }), 1, 3, func(s string) string { return s }).Draw(t, "b")
 		v.Show = rapid.SampledFrom(v.B).Draw(t, "show")
@@ -54,14 +54,14 @@ func rows() (out []Row) {
 // TestRowsOfAView: what changed beyond noise comes alone unless all is asked for; lists say
 // how many rows a choice leaves.
 func TestRowsOfAView(t *testing.T) {
-	names := func(v PairView) string {
+	names := func(v pairView) string {
 		s := ""
 		for _, r := range v.Cut(rows()) {
 			s += r.Model + "." + r.Score + " "
 		}
 		return s
 	}
-	for want, v := range map[string]PairView{
+	for want, v := range map[string]pairView{
 		"m.accuracy n.accuracy ":                           {Page: 1},
 		"m.accuracy m.tokens m.steps n.accuracy n.tokens ": {All: true},
 		"n.accuracy m.accuracy m.tokens n.tokens m.steps ": {All: true, Order: "p"},
@@ -72,7 +72,7 @@ func TestRowsOfAView(t *testing.T) {
 			t.Errorf("%+v: %s", v, got)
 		}
 	}
-	f := PairView{Only: Place{Model: "m"}}.Facets(rows())
+	f := pairView{Only: Place{Model: "m"}}.Facets(rows())
 	if fmt.Sprint(f) != "[{model [{m 1 true} {n 1 false}]} {score [{accuracy 1 false} {steps 0 false} {tokens 0 false}]}]" {
 		t.Errorf("lists: %v", f)
 	}
@@ -88,7 +88,7 @@ func TestPagesOfRowsAndItems(t *testing.T) {
 		items = append(items, Item{Item: fmt.Sprint(i)})
 	}
 	for page, n := range map[int]int{1: 100, 2: 100, 3: 50, 4: 0} {
-		p := PairView{A: "a", B: []string{"b"}, Show: "b", All: true, Page: page}.PageOf(c)
+		p := pairView{A: "a", B: []string{"b"}, Show: "b", All: true, Page: page}.PageOf(c)
 		d := changedOf("a", "b", Place{}, items, page)
 		if len(p.Rows) != n || len(d.Items) != n || (p.Prev == "") != (page == 1) || (p.Next == "") != (page > 2) || (d.Prev == "") != (page == 1) || (d.Next == "") != (page > 2) {
 			t.Errorf("page %d: %d rows, %d items, %q, %q", page, len(p.Rows), len(d.Items), p.Prev, p.Next)
@@ -110,7 +110,7 @@ func TestComparisonsAreKept(t *testing.T) {
 	now := time.Unix(0, 0)
 	k := newKeeper(func() time.Time { return now })
 	var made []string
-	maker := func(_ context.Context, p Pair, tell func(int, int)) (*Comparison, error) {
+	maker := func(_ context.Context, p storePair, tell func(int, int)) (*Comparison, error) {
 		tell(1, 3)
 		if st := k.Ask(p, [2]int64{1, 1}); !st.Waiting || st.Words() != "compared: 1 of 3 models" {
 			t.Errorf("while it is made: %+v", st)
@@ -122,7 +122,7 @@ func TestComparisonsAreKept(t *testing.T) {
 		}
 		return &Comparison{Pairs: len(made)}, nil
 	}
-	ask := func(b string, revision int64) Status { return k.Ask(Pair{A: "a", B: b}, [2]int64{revision, 1}) }
+	ask := func(b string, revision int64) status { return k.Ask(storePair{A: "a", B: b}, [2]int64{revision, 1}) }
 	run := func() {
 		for k.Step(t.Context(), maker) {
 		}

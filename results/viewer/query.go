@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Op compares a column with values.
-type Op string
+// filterOp compares a column with values.
+type filterOp string
 
 const (
-	Is      Op = "is"      // one of the values, texts or numbers
-	not     Op = "not"     // none of them
-	least   Op = "least"   // a number, at least the value
-	most    Op = "most"    // a number, at most the value
-	holds   Op = "holds"   // a text with one of the values in it, whatever its case
-	Missing Op = "missing" // no value; the values do not matter
-	Known   Op = "known"   // a value; likewise
+	Is        filterOp = "is"      // one of the values, texts or numbers
+	not       filterOp = "not"     // none of them
+	least     filterOp = "least"   // a number, at least the value
+	most      filterOp = "most"    // a number, at most the value
+	holds     filterOp = "holds"   // a text with one of the values in it, whatever its case
+	isMissing filterOp = "missing" // no value; the values do not matter
+	Known     filterOp = "known"   // a value; likewise
 )
 
 // ops are all of them.
-func ops() []Op { return []Op{Is, not, least, most, holds, Missing, Known} }
+func ops() []filterOp { return []filterOp{Is, not, least, most, holds, isMissing, Known} }
 
 // Filter is what a trial must be like.
 type Filter struct {
 	Column string
-	Op     Op
+	Op     filterOp
 	Values []string
 }
 
@@ -123,7 +123,7 @@ func (c *column) fits(w Filter) ([]bool, error) {
 		return code < len(c.numbers) || c.others[code-len(c.numbers)].Kind == Text
 	}
 	switch w.Op {
-	case Missing, Known:
+	case isMissing, Known:
 		for i := range mask {
 			mask[i] = known(i) == (w.Op == Known)
 		}

@@ -26,7 +26,7 @@ type trialsPage struct {
 	Facets   []facet
 	Chips    []chip
 	Columns  []results.FileColumn // all of them
-	Ops      []Op
+	Ops      []filterOp
 	Sort     string
 	Down     bool
 	Hidden   []field // of the form, that no input of it has
