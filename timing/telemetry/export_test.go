@@ -3,7 +3,7 @@ package telemetry
 import "slices"
 
 // Gaps is where the device has no samples, in order.
-func (l *Log) Gaps(device int) []Gap {
+func (l *Log) Gaps(device int) []gap {
 	t := l.tracks[device]
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Gap is a stretch without samples, over 2.5 times as long as the sampler's interval.
-type Gap struct {
+// gap is a stretch without samples, over 2.5 times as long as the sampler's interval.
+type gap struct {
 	From, To time.Duration // the samples on both sides of it
 }
 
@@ -46,7 +46,7 @@ type track struct {
 	closed   bool          // a read that hung may still come back
 	last     time.Duration // of the last sample
 	any      bool
-	gaps     []Gap
+	gaps     []gap
 	failures []Failure
 	failing  bool // the last read failed
 	stats    Stats
@@ -75,7 +75,7 @@ func (l *Log) add(device int, s Sample) {
 		panic(fmt.Sprintf("telemetry: internal error: a sample at %v after one at %v", s.At, t.last))
 	}
 	if t.any && s.At-t.last > l.interval*5/2 {
-		t.gaps = append(t.gaps, Gap{t.last, s.At})
+		t.gaps = append(t.gaps, gap{t.last, s.At})
 	}
 	t.last, t.any, t.failing = s.At, true, false
 	t.stats.Samples++

@@ -108,7 +108,7 @@ func TestASlowReadIsAGapAndDoesNotShiftTheGrid(t *testing.T) {
 		if !slices.Equal(at[:7], want) {
 			t.Errorf("samples at %v, want %v", at[:7], want)
 		}
-		if g := l.Gaps(0); !slices.Equal(g, []Gap{{151 * ms, 335 * ms}, {335 * ms, 501 * ms}}) {
+		if g := l.Gaps(0); !slices.Equal(g, []gap{{151 * ms, 335 * ms}, {335 * ms, 501 * ms}}) {
 			t.Errorf("gaps %v", g)
 		}
 		st := l.Stats(0)
@@ -145,7 +145,7 @@ func TestFailuresAreCountedAndJoined(t *testing.T) {
 		if f := l.Failures(0); !slices.Equal(f, want) {
 			t.Errorf("failures %v, want %v", f, want)
 		}
-		if g := l.Gaps(0); !slices.Equal(g, []Gap{{150 * ms, 450 * ms}}) {
+		if g := l.Gaps(0); !slices.Equal(g, []gap{{150 * ms, 450 * ms}}) {
 			t.Errorf("gaps %v", g)
 		}
 		if st := l.Stats(0); st.Failed != 6 || st.Samples != len(times(l, 0)) {
