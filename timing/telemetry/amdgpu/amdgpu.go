@@ -123,7 +123,7 @@ func newProbe(sys fs.FS, dir, id string) (*probe, []telemetry.Problem) {
 	}
 
 	var s telemetry.Sample
-	var t Table
+	var t metricsTable
 	b, err := fs.ReadFile(sys, dir+"/gpu_metrics")
 	if err == nil {
 		if t, err = p.parser.Parse(b, &s); err == nil {
@@ -234,7 +234,7 @@ func candidates(sys fs.FS, dir, hwmon string) []file {
 	return out
 }
 
-func (p *probe) describe(dir, hwmon string, t Table) {
+func (p *probe) describe(dir, hwmon string, t metricsTable) {
 	d := &p.device
 	fact := func(name, value string) {
 		if value != "" {
@@ -283,7 +283,7 @@ func (p *probe) Read(s *telemetry.Sample) error {
 	if p.table != "" {
 		b, err := fs.ReadFile(p.sys, p.table)
 		if err == nil {
-			var t Table
+			var t metricsTable
 			if t, err = p.parser.Parse(b, s); err == nil {
 				p.residencies(t, s)
 			}
@@ -317,7 +317,7 @@ func (p *probe) Read(s *telemetry.Sample) error {
 
 // residencies turns time spent throttled into "was throttled since the last
 // read". The first read has nothing to compare with, so it does not know.
-func (p *probe) residencies(t Table, s *telemetry.Sample) {
+func (p *probe) residencies(t metricsTable, s *telemetry.Sample) {
 	if t.Residencies == nil {
 		return
 	}

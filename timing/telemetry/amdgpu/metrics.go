@@ -9,8 +9,8 @@ import (
 	"assay/timing/telemetry"
 )
 
-// Table is what one gpu_metrics table is, besides the values that Parse sets.
-type Table struct {
+// metricsTable is what one gpu_metrics table is, besides the values that Parse sets.
+type metricsTable struct {
 	Format, Content uint8 // revision: v1.3 has format 1, content 3
 	// Residencies count the time spent throttled by each cause: PROCHOT, power,
 	// socket, regulators, memory (v1.6 to v1.8). nil: not reported.
@@ -18,12 +18,12 @@ type Table struct {
 }
 
 // Revision is the table's revision as the kernel names it.
-func (t Table) Revision() string { return fmt.Sprintf("v%d.%d", t.Format, t.Content) }
+func (t metricsTable) Revision() string { return fmt.Sprintf("v%d.%d", t.Format, t.Content) }
 
 // APU says that the table is one of those of chips with a CPU and a GPU.
-func (t Table) APU() bool { return t.Format >= 2 }
+func (t metricsTable) APU() bool { return t.Format >= 2 }
 
-// causes is what each of Table.Residencies means.
+// causes is what each of metricsTable.Residencies means.
 var causes = [...]int64{telemetry.ThrottleHardware, telemetry.ThrottlePower, telemetry.ThrottleThermal, telemetry.ThrottleThermal, telemetry.ThrottleThermal}
 
 // value is one number in a table: where it is, how wide, and what one unit of it
@@ -95,12 +95,12 @@ func newParser() parser { return parser{layouts()} }
 // Parse sets in s what the table b reports. A table of a revision that is not
 // known, or not of the size that its revision has, is an error: nothing is
 // guessed from it. Every input is bounded by its size, at most 64 KiB.
-func (p parser) Parse(b []byte, s *telemetry.Sample) (Table, error) {
+func (p parser) Parse(b []byte, s *telemetry.Sample) (metricsTable, error) {
 	if len(b) < 4 {
-		return Table{}, fmt.Errorf("amdgpu: a gpu_metrics table of %d bytes: it has no header", len(b))
+		return metricsTable{}, fmt.Errorf("amdgpu: a gpu_metrics table of %d bytes: it has no header", len(b))
 	}
 	size := int(binary.LittleEndian.Uint16(b))
-	t := Table{Format: b[2], Content: b[3]}
+	t := metricsTable{Format: b[2], Content: b[3]}
 	var l *layout
 	known := false
 	for i := range p.layouts {
