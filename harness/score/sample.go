@@ -94,9 +94,6 @@ func (s Sample) Score(rubric, judge string) (*int, bool) {
 	if s.Failed || j == nil || !j.Status.Usable() {
 		return nil, false
 	}
-	if v, sure := scoreIn(j.Verdict); sure {
-		return v, true
-	}
 	var only struct{ Score *int }
 	ok := jsonv1.Unmarshal(j.Verdict, &only) == nil
 	return only.Score, ok
