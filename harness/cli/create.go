@@ -34,7 +34,8 @@ type made struct {
 	// of them, because it took too long or has too many; "": none.
 	Unasked string
 	Planned *experiment.Bench // what was written, read back
-	all     int               // models of the server
+	plan    *plan.Plan
+	all     int // models of the server
 }
 
 // How long init waits in all, about how many models it asks at most, and how many it
@@ -105,7 +106,7 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known, lib 
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if made.Planned, err = w.planned(out, written, known, lib); err != nil {
+	if made.Planned, made.plan, err = w.planned(out, written, known, lib); err != nil {
 		return made, err
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -120,21 +121,21 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known, lib 
 }
 
 // planned reads back what is to be written, and plans it: an experiment without a trial is none.
-func (w wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, error) {
+func (w wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, *plan.Plan, error) {
 	cfg, errs := config.Parse(out, []byte(written), known, onDisk{})
 	if len(errs) > 0 {
-		return nil, draftWrong("what you asked for does not make an experiment:\n%w", errs)
+		return nil, nil, draftWrong("what you asked for does not make an experiment:\n%w", errs)
 	}
 	b, err := experiment.Assemble(cfg, lib)
 	if err != nil {
-		return nil, wrongError{err}
+		return nil, nil, wrongError{err}
 	}
 	p, err := b.Plan(plan.Filter{})
 	if err != nil {
-		return nil, wrongError{err}
+		return nil, nil, wrongError{err}
 	}
 	if slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
-		return b, nil
+		return b, p, nil
 	}
 	why := ""
 	for i, l := range p.LeftOut {
@@ -144,7 +145,7 @@ func (w wanted) planned(out, written string, known config.Known, lib table.Libra
 		}
 		why += "\n  " + l.What + ": " + l.Why
 	}
-	return nil, draftWrong("study %s asks none of the questions of %s:%s\nassay dataset check says what is in a data set; another study may ask its questions", w.Study, w.Path, why)
+	return nil, nil, draftWrong("study %s asks none of the questions of %s:%s\nassay dataset check says what is in a data set; another study may ask its questions", w.Study, w.Path, why)
 }
 
 // sweep is how one is asked for; whether there is such a condition the file's reader says.

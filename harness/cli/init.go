@@ -104,7 +104,7 @@ func (s streams) init(c *cli.Context) error {
 	if made.Unasked != "" {
 		fmt.Fprintf(s.Err, "note: %s\n", text.Visible(made.Unasked))
 	}
-	for _, r := range made.Planned.Readings() {
+	for _, r := range made.Planned.Readings(made.plan) {
 		printReading(s.Out, "", r.Guesses, r.Unused)
 	}
 	printProblems(s.Err, made.Planned)

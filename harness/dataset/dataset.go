@@ -28,7 +28,7 @@ type Dataset struct {
 	Items     []Item
 	Problems  []Problem // rows that were left out, and what is wrong with them
 	Guesses   []string  // of a table of questions, what nobody said of its columns
-	Unused    []string  // of a table of questions, columns that nothing is read of
+	Unused    []string  // of own questions, columns or keys that nothing is read of
 	Gaps      []gap     // what its knowledge base does not know; none without one
 	Digest    string    // "sha256:...", of items and image bytes
 	Synthetic bool      // phantom cases

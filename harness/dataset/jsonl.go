@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ const maxLine = 4 << 20
 // jsonl reads a plain JSONL file (JSONLSchema). Every violation is a Problem with its line and
 // JSON path, and its line is left out. history, captions and findings are those of
 // TypeDiagnosis; of other types they are checked and dropped, so that they cannot reach
-// a prompt.
+// a prompt, and told as unused.
 func jsonl(s Source) (*Dataset, error) {
 	path := s.Path
 	if s.Columns != nil || tableInJSONL(path) {
@@ -56,7 +57,9 @@ func jsonl(s Source) (*Dataset, error) {
 	}
 	d := &Dataset{Name: s.Name, Kind: KindJSONL, Problems: problems}
 	var rows []row
+	dropped := map[string]bool{}
 	for _, l := range read {
+		l.drop(dropped)
 		sums := make([][sha256.Size]byte, len(l.Images))
 		bad := false
 		for i, im := range l.Images {
@@ -75,7 +78,17 @@ func jsonl(s Source) (*Dataset, error) {
 		rows = append(rows, row{l.item, sums, l.boxes, path, l.row, "$.boxes"})
 	}
 	d.add(s, more, rows)
+	d.Unused = slices.Sorted(maps.Keys(dropped))
 	return d, nil
+}
+
+// drop adds which keys of a line its type does not take.
+func (l *jsonlLine) drop(dropped map[string]bool) {
+	for name, given := range map[string]bool{"captions": l.Captions != nil, "findings": l.Findings != "", "history": l.History != ""} {
+		if given && l.Type != TypeDiagnosis {
+			dropped[name+" of type "+l.Type] = true
+		}
+	}
 }
 
 // jsonlLine is a line that keeps the schema.

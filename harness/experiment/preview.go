@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"assay/harness/config"
+	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/store"
@@ -25,7 +27,7 @@ type Preview struct {
 	Trials  int            `json:"trials"` // in all
 	LeftOut []plan.LeftOut `json:"left_out"`
 	Sends   []recipient    `json:"sends"`
-	Read    []reading      `json:"read,omitempty"` // of tables of questions
+	Read    []reading      `json:"read,omitempty"` // of own questions
 	// Seconds is the estimated time of the trials to come; nil: unknown.
 	Seconds *float64 `json:"estimated_seconds"`
 	Why     string   `json:"estimate_note"`
@@ -34,18 +36,40 @@ type Preview struct {
 }
 
 // reading is how a table of questions is read: what nobody said of its columns, in words, and
-// those that nothing is read of.
+// what of it is not used.
 type reading struct {
 	Dataset string   `json:"dataset"`
 	Guesses []string `json:"guesses,omitempty"`
 	Unused  []string `json:"unused,omitempty"`
 }
 
-// Readings are how the tables of questions are read.
-func (b *Bench) Readings() (out []reading) {
+// Readings are how the tables of questions are read. Of a whole plan they say how many rows have
+// boxes that it draws nothing with.
+func (b *Bench) Readings(p *plan.Plan) (out []reading) {
+	drawn := map[*dataset.Item]bool{}
+	for _, block := range p.Blocks {
+		for _, t := range block.Trials {
+			if slices.ContainsFunc(t.Condition.Ops, func(o perturb.Op) bool { return len(o.Regions) > 0 }) {
+				drawn[t.Item] = true
+			}
+		}
+	}
 	for _, d := range b.Config.Datasets {
-		if set := b.Sets[d.Name]; set != nil && len(set.Guesses)+len(set.Unused) > 0 {
-			out = append(out, reading{d.Name, set.Guesses, set.Unused})
+		set := b.Sets[d.Name]
+		if set == nil {
+			continue
+		}
+		unused, rows := slices.Clone(set.Unused), 0
+		for i := range set.Items {
+			if set.Items[i].Regions != nil && !drawn[&set.Items[i]] {
+				rows++
+			}
+		}
+		if rows > 0 && d.Has("boxes") && !p.Narrowed {
+			unused = append(unused, "boxes of "+results.Count(rows, "row", "rows"))
+		}
+		if len(set.Guesses)+len(unused) > 0 {
+			out = append(out, reading{d.Name, set.Guesses, unused})
 		}
 	}
 	return out
@@ -54,7 +78,7 @@ func (b *Bench) Readings() (out []reading) {
 // Preview compares a plan with what is stored. A bench.yaml that would mix results in
 // its store is a *MixesError, as it is for a run.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.Readings()}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.Readings(p)}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}
