@@ -20,7 +20,7 @@ func planned(b *experiment.Bench, f plan.Filter) (*plan.Plan, error) {
 	if f.Shard.Of > 0 || slices.ContainsFunc(p.Blocks, func(bl plan.Block) bool { return len(bl.Trials) > 0 }) {
 		return p, nil // of more shards than items, some are empty
 	}
-	const most = 1 // reading the data set has told of more
+	const most = 5
 	why, n := "", 0
 	for _, l := range p.LeftOut {
 		if l.Unlisted {

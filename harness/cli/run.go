@@ -62,7 +62,6 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	printProblems(s.Err, b)
 	if err := part(b, f.Shard); err != nil {
 		return err
 	}
@@ -70,6 +69,7 @@ func (s streams) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	printProblems(s.Err, b)
 	here := machine.ThisHost(thisBuild().Version)
 	st, man, err := s.openStore(ctx, b, p, here)
 	if err != nil {
