@@ -286,8 +286,15 @@ func lettered(texts []string) []option {
 	return out
 }
 
-// parseOptions reads the lines "A. text" or "A) text" in order of their letters.
+// parseOptions reads the lines "A. text" or "A) text" in order of their letters, or a line that
+// lists them as the faithfulness study does.
 func parseOptions(text string) []option {
+	for line := range strings.Lines(text) {
+		if list, ok := strings.CutPrefix(line, "Possible answers: "); ok {
+			text = strings.ReplaceAll(list, "; ", "\n")
+			break
+		}
+	}
 	var out []option
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

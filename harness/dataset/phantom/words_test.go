@@ -22,6 +22,12 @@ func TestEveryQuestionIsUnderstood(t *testing.T) {
 			if !ok || !reflect.DeepEqual(got, q.Query) {
 				t.Fatalf("%q is understood as %+v, %v; asked %+v", q.Text, got, ok, q.Query)
 			}
+			if text, options, ok := strings.Cut(q.Text, "\n"); ok { // as the faithfulness study lists them
+				text += "\nPossible answers: " + strings.ReplaceAll(options, "\n", "; ")
+				if got, ok := phantom.Understand(before + text + after); !ok || !reflect.DeepEqual(got, q.Query) {
+					t.Fatalf("%q is understood as %+v, %v; asked %+v", text, got, ok, q.Query)
+				}
+			}
 			if want := detected(q.Text); want != q.Query.Type {
 				t.Fatalf("%q reads as %s by the data set's rule, is %s", q.Text, want, q.Query.Type)
 			}
