@@ -184,7 +184,7 @@ func scorers() []suite {
 			{"the interval's paths all weigh the same", "paths.toReference", "float64(k)", "float64(min(k, 1))"},
 		}},
 		{dir: "harness/score", mutants: []mutant{
-			{"a quantile is its neighbour", "ordered.at", "left >= int64(w[o.items[i]])", "left > int64(w[o.items[i]])"},
+			{"a quantile is its neighbour", "ordered.at", "left >= int64(w[o[i].Item])", "left > int64(w[o[i].Item])"},
 			{"a draw's mean is that of the draw before", "Group.eachDraw", "at != s.draw", "at == 0"},
 			{"a tie of verdicts is a majority", "majority", "known > 0 && 2*hits != known", "known > 0"},
 		}},
@@ -225,6 +225,9 @@ return ok && n >= ordinalFlip && j > i, ok`},
 			{"an answer off the scale is a flip", "Question.Flip", "return ok && n >= ordinalFlip, ok", "return !ok || n >= ordinalFlip, true"},
 			{"answers are compared as written", "Question.Flip", "return a != b, true", `_, _ = a, b
 return before != after, true`},
+			{"a declared number takes the score itself", "harness/score Model.take", "x.Of != nil", "false"},
+			{"flips by another rule take those in use", "variedScores", "math.IsNaN(v[1])", "true"},
+			{"a changed choice is compared with itself", "conditions.choiceTables", "mean(x.used)", "mean(x.leaf)"},
 			{"aliases are forgotten", "Question.Read", `if of, ok := q.Aliases[a]; ok {
 	if at := q.option(text.Fold(of)); at != "" {
 		return at, true

@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"assay/results"
@@ -91,6 +92,10 @@ type Leaf struct {
 	// With, of a leaf of differences without judges, is the score in 0 to 1 that they are of: what it
 	// is on the trial, and less the difference, are added up, too (Gain).
 	With string
+	// Of is what counts instead of a known Score: it follows from the trial's scores From, by the
+	// same judge where they have judges; NaN: one that is not known.
+	From []string
+	Of   func(scores []float64) float64
 	// Where restricts the leaf to trials of which all hold.
 	Where []Is
 	// Any, instead of Score, only counts: n is the trials with any of these scores.
@@ -128,6 +133,7 @@ type leaf struct {
 	Leaf
 	joint, over, with int
 	by, any           []int
+	from              [][]int // by judge; -1: it gives no such score
 	where             []place
 }
 
@@ -252,6 +258,17 @@ func (r *Run) declare(l Leaf) {
 		} else {
 			x.by = []int{x.joint}
 		}
+	}
+	for j := range x.by {
+		var from []int
+		for _, name := range l.From {
+			judge := ""
+			if rubric := r.rubric(l.Score); rubric != "" {
+				judge = r.Judges[rubric][j]
+			}
+			from = append(from, r.layout.find(name, judge))
+		}
+		x.from = append(x.from, from)
 	}
 	if l.Over != nil {
 		x.over = r.layout.Place(l.Over.Score, "")
@@ -461,6 +478,9 @@ func (m *Model) take(c *Cell, l, at int, it known, t *Scored, trials []Scored) {
 			if !ok {
 				continue
 			}
+			if x.Of != nil {
+				v = x.Of(numbers(t, x.from[j]))
+			}
 			m.Sample.Add(y.by[j].Num, at, v)
 			m.Sample.Add(y.by[j].Den, at, 1)
 			if x.With != "" {
@@ -473,6 +493,21 @@ func (m *Model) take(c *Cell, l, at int, it known, t *Scored, trials []Scored) {
 			}
 		}
 	}
+}
+
+// numbers are a trial's at these places, NaN where none is known.
+func numbers(t *Scored, places []int) []float64 {
+	out := make([]float64, len(places))
+	for i, p := range places {
+		out[i] = math.NaN()
+		if p < 0 {
+			continue
+		}
+		if v, ok := t.Number(p); ok {
+			out[i] = v
+		}
+	}
+	return out
 }
 
 func (m *Model) tally(x *leaf) *tally {

@@ -153,11 +153,19 @@ func (l *Layout) Columns() []Column {
 // Place is where a score lies; judge "": of none, or of all together. It panics
 // where there is no such score.
 func (l *Layout) Place(name, judge string) int {
-	at, ok := l.places[column{name, judge}]
-	if !ok {
+	at := l.find(name, judge)
+	if at < 0 {
 		panic(fmt.Sprintf("score: internal error: no score %s by %q is declared", name, judge))
 	}
 	return at
+}
+
+// find is Place, or -1.
+func (l *Layout) find(name, judge string) int {
+	if at, ok := l.places[column{name, judge}]; ok {
+		return at
+	}
+	return -1
 }
 
 // Places are those of a score by each judge.

@@ -1,7 +1,6 @@
 package faithfulness
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -41,7 +40,7 @@ func TestOtherChoices(t *testing.T) {
 	} {
 		expect(t, choice, find(t, sens, "value", "CC", choice), mean(f), 4, 0, 2)
 		if change := find(t, sens, "change", "CC", choice); choice == "1.092 and 0.728" {
-			expect(t, choice, change, 0, 4, 0, 0)
+			expect(t, choice, change, 0, 4, 0, 2)
 		} else {
 			expect(t, choice, change, mean(f)-used, 4, 0, 2)
 		}
@@ -54,11 +53,11 @@ func TestOtherChoices(t *testing.T) {
 	expect(t, "CA 4 and 5", find(t, sens, "value", "CA", "share of scores of 4 and 5"), 100*(2./3)/2, 4, 0, 2)
 
 	penalty := tables[tablePenalty]
-	expect(t, "no penalty", find(t, penalty, "zero", "j"), 25, 4, 0, 0)
-	expect(t, "tone above", find(t, penalty, "over", "j"), 50, 4, 0, 0)
-	expect(t, "tone below", find(t, penalty, "under", "j"), 25, 4, 0, 0)
-	expect(t, "cut", find(t, penalty, "clipped", "j"), 25, 4, 0, 0)
-	expect(t, "squared gap", find(t, penalty, "square", "j"), (1+.75*.75+0+.25*.25)/4, 4, 0, 0)
+	expect(t, "no penalty", find(t, penalty, "zero", "j"), 25, 4, 0, 2)
+	expect(t, "tone above", find(t, penalty, "over", "j"), 50, 4, 0, 2)
+	expect(t, "tone below", find(t, penalty, "under", "j"), 25, 4, 0, 2)
+	expect(t, "cut", find(t, penalty, "clipped", "j"), 25, 4, 0, 2)
+	expect(t, "squared gap", find(t, penalty, "square", "j"), (1+.75*.75+0+.25*.25)/4, 4, 0, 2)
 	if e := find(t, penalty, "square", "j"); e.Low == nil || !(*e.Low <= *e.Value && *e.Value <= *e.High && *e.Low < *e.High) {
 		t.Errorf("squared gap: %v", e)
 	}
@@ -70,7 +69,7 @@ func TestOtherChoices(t *testing.T) {
 	expect(t, "CF by two judges", cf, 100*(((0+1+.5)/3+1)/2+.25)/2, 4, 0, 2)
 }
 
-// TestOrdinalFlipsByGrades: what counts as a flip of ordinal answers, and answers by question.
+// TestOrdinalFlipsByGrades: what counts as a flip of ordinal answers.
 func TestOrdinalFlipsByGrades(t *testing.T) {
 	b := newBench(t, 0, study.Choice{Conditions: []string{"TB-LA-"}})
 	grades := []string{"none", "questionable", "mild", "moderate", "severe"}
@@ -93,40 +92,8 @@ func TestOrdinalFlipsByGrades(t *testing.T) {
 	expect(t, "three", find(t, sens, "value", "Flips", "three grades"), 40, 5, 0, 1)
 	expect(t, "three less two", find(t, sens, "change", "Flips", "three grades"), -20, 5, 0, 1)
 
-	said := tables[tableQuestions]
-	for answer, want := range map[string][2]float64{"none": {50, 60}, "questionable": {0, 0}, "mild": {100. / 6, 20}, "moderate": {100. / 6, 0}, "severe": {100. / 6, 20}} {
-		expect(t, "gold "+answer, find(t, said, "gold", "How severe is it?", answer), want[0], 6, 0, 0)
-		expect(t, "said "+answer, find(t, said, "said", "How severe is it?", answer), want[1], 5, 0, 1)
-	}
 	b.store.Under(results.RulesReleased)
 	expect(t, "off the scale is a flip", find(t, b.tables()[tableSensitivity], "value", "Flips", "three grades"), 50, 6, 0, 0)
-	b.store.Under(results.RulesPaper)
-
-	// What few items ask is not listed, and a store of an older assay says nothing.
-	it := b.items[0]
-	it.ID, it.Question = "other", "And now?"
-	f, err := b.study.Facts(7, it)
-	b.must(err)
-	var old map[string]json.RawMessage
-	b.must(json.Unmarshal(f.Facts, &old))
-	if string(old["wording"]) != `"And now?"` {
-		t.Errorf("the wording of a question is stored as %s", old["wording"])
-	}
-	b.must(b.store.PutItems(t.Context(), []results.Item{f}))
-	b.items = append(b.items, it)
-	b.put(6, "baseline", "none")
-	said = b.tables()[tableQuestions]
-	for _, row := range said.Rows {
-		if row[2].Text == "And now?" {
-			t.Errorf("question %s", row[2].Text)
-		}
-	}
-	const all = "all ordinal questions with these answers"
-	expect(t, "gold of all", find(t, said, "gold", all, "none"), 400./7, 7, 0, 0)
-	expect(t, "said of all", find(t, said, "said", all, "none"), 400./6, 6, 0, 1)
-	if said.Rows[0][2].Text != all || len(said.Rows) != 10 {
-		t.Errorf("%d rows, first %s", len(said.Rows), said.Rows[0][2].Text)
-	}
 }
 
 // TestModelsChangePlaces: the note names the choices that turn two models round, and

@@ -126,7 +126,7 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *study.Basis, known conditions, judges map[string][]string, questions *questions) score.Design {
+func declared(b *study.Basis, known conditions, judges map[string][]string) score.Design {
 	layout := rules().Layout(judges)
 	drawn := layout.Place(scoreDrawn, "")
 	d := score.Design{
@@ -161,16 +161,15 @@ func declared(b *study.Basis, known conditions, judges map[string][]string, ques
 			{Name: leafInside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 1}}, Why: "no cell lies in a region"},
 			{Name: leafOutside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
-		Tables: tables(known, judges),
+		Tables: tables(known, judges, b.Manifest.Released()),
 		Pairs: []score.Compared{{Column: "silent", Leaf: scoreSilent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoreAccuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) score.Extra {
-			return study.Beside{Arms: study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")})),
-				More: newCollector(layout, judges, b.Manifest.Released(), perturb.Baseline().Name, known.counts, questions)}
+			return study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")}))
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}
-	d.Leaves = append(d.Leaves, study.UnreadLeaves(judges)...)
+	d.Leaves = slices.Concat(d.Leaves, study.UnreadLeaves(judges), choiceLeaves(b.Manifest.Released()))
 	for _, axis := range axes() {
 		for _, part := range []score.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},

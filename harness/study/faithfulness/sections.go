@@ -32,11 +32,7 @@ func summarize(ctx context.Context, st *store.Store, judges map[string][]string,
 	if r.known, err = conditionsOf(basis.Manifest); err != nil {
 		return nil, err
 	}
-	questions, err := questionsOf(ctx, st)
-	if err != nil {
-		return nil, err
-	}
-	d := declared(&r.basis, r.known, judges, questions)
+	d := declared(&r.basis, r.known, judges)
 	d.Keep = study.Keep(basis.Manifest, tableMain)
 	if r.Run, err = score.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
 		return nil, err
@@ -70,7 +66,7 @@ func (r *run) sections() []results.Section {
 	if len(r.Models) > 0 {
 		list = append(list, r.choices())
 	}
-	for _, more := range []func() (results.Section, bool){r.answers, r.sweeps, r.grids} {
+	for _, more := range []func() (results.Section, bool){r.sweeps, r.grids} {
 		if s, ok := more(); ok {
 			list = append(list, s)
 		}

@@ -120,7 +120,7 @@ func (c conditions) towardTarget(g score.Group) score.GroupValue {
 
 // tables is the study's tables. Values of a column stand in its unit: scores of
 // judges are 0..100, as the other percentages.
-func tables(known conditions, judges map[string][]string) []score.Table {
+func tables(known conditions, judges map[string][]string, released bool) []score.Table {
 	mean := func(f score.Sum) score.Sum {
 		return known.over(score.EachCell(f, "no condition has a value"), counted)
 	}
@@ -264,7 +264,7 @@ func tables(known conditions, judges map[string][]string) []score.Table {
 				})),
 			}, study.StatusColumns()...)},
 	}
-	return append(append(list, known.choiceTables()...), known.gridTables()...)
+	return append(append(list, known.choiceTables(judges, released)...), known.gridTables()...)
 }
 
 // armRows are a row for each arm, of the conditions that keep picks.
