@@ -197,7 +197,7 @@ func blankFile(ctx context.Context, path string, want Schema) error {
 func open(path string, params ...string) *sql.DB {
 	db, err := sql.Open("sqlite", URI(path, params...))
 	if err != nil {
-		panic("file: internal error: " + err.Error()) // no file is touched yet
+		panic("store: internal error: " + err.Error()) // no file is touched yet
 	}
 	return db
 }

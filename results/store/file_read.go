@@ -35,10 +35,10 @@ func Query[T any](ctx context.Context, f *File, attempt, query string, args []an
 	}
 }
 
-// Connect is a connection of its own, whose statements read one state of the file until
+// connect is a connection of its own, whose statements read one state of the file until
 // it is closed. The cache is in KiB.
-func (f *File) Connect(attempt string, cache int) (*Conn, error) {
-	c, err := OpenCursor(f.uri, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", cache))
+func (f *File) connect(attempt string, cache int) (*sqliteConn, error) {
+	c, err := connectSQLite(f.uri, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", cache))
 	if err == nil {
 		if err = c.Exec("BEGIN"); err != nil {
 			c.Close()

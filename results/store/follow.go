@@ -4,7 +4,7 @@ package store
 // rows of ?1 and has them in ascending order. Numbers that follow each other cost a step
 // each; any other is sought from the top of the table.
 type follower struct {
-	*Stmt
+	*sqliteStmt
 	on    bool  // at a row
 	at    int64 // its number
 	asked int64 // the latest number; no row between it and at is left out

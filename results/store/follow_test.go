@@ -42,7 +42,7 @@ func TestFollower(t *testing.T) {
 	if _, err := db.Exec("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenCursor("file:" + path)
+	c, err := connectSQLite("file:" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestFollower(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		f := &follower{Stmt: s}
+		f := &follower{sqliteStmt: s}
 		at := int64(0)
 		for range rapid.IntRange(1, 40).Draw(t, "seeks") {
 			if rapid.Bool().Draw(t, "near") {

@@ -78,7 +78,7 @@ func TestNoDamageIsReadAsNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	pages := len(good) / Size
+	pages := len(good) / pageSize
 	kinds := map[string]func(b []byte) []byte{
 		"a bit":             func(b []byte) []byte { b[rng.IntN(len(b))] ^= 1 << rng.IntN(8); return b },
 		"a bit of the head": func(b []byte) []byte { b[rng.IntN(100)] ^= 1 << rng.IntN(8); return b },
@@ -92,14 +92,14 @@ func TestNoDamageIsReadAsNumbers(t *testing.T) {
 			return b
 		},
 		"an empty sector": func(b []byte) []byte { clear(b[rng.IntN(len(b)/512)*512:][:512]); return b },
-		"an empty page":   func(b []byte) []byte { clear(b[rng.IntN(pages)*Size:][:Size]); return b },
+		"an empty page":   func(b []byte) []byte { clear(b[rng.IntN(pages)*pageSize:][:pageSize]); return b },
 		"pages swapped": func(b []byte) []byte {
-			x, y := rng.IntN(pages)*Size, rng.IntN(pages)*Size
-			copy(b[x:], good[y:y+Size])
-			copy(b[y:], good[x:x+Size])
+			x, y := rng.IntN(pages)*pageSize, rng.IntN(pages)*pageSize
+			copy(b[x:], good[y:y+pageSize])
+			copy(b[y:], good[x:x+pageSize])
 			return b
 		},
-		"cut": func(b []byte) []byte { return b[:rng.IntN(pages)*Size] },
+		"cut": func(b []byte) []byte { return b[:rng.IntN(pages)*pageSize] },
 	}
 	damaged, failed := 0, 0
 	for name, do := range kinds {
@@ -203,8 +203,8 @@ func TestAnotherProgramFoldsTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p := 1; p < len(b)/Size; p++ {
-		clear(b[(p+1)*Size-pageReserve:][:pageReserve])
+	for p := 1; p < len(b)/pageSize; p++ {
+		clear(b[(p+1)*pageSize-pageReserve:][:pageReserve])
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestDamagedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const frame = 24 + Size
+	const frame = 24 + pageSize
 	try := func(log []byte) error {
 		path := filepath.Join(t.TempDir(), "run.sqlite")
 		if err := errors.Join(os.WriteFile(path, store, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {

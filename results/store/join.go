@@ -88,7 +88,7 @@ func (j *join) trials(ctx context.Context) error {
 			WHERE (study, model, item, arm, condition, repeat) > (?, ?, ?, ?, ?, ?) ORDER BY study, model, item, arm, condition, repeat LIMIT ?`,
 			after: []any{"", "", "", "", "", int64(-1)}, key: func(r []any) []any { return r[1:7] }}
 		if !slices.Equal(j.tables.trial[:6], columns{"study", "model", "item", "arm", "condition", "repeat"}) {
-			panic("merge: internal error: a trial's first columns are not its key")
+			panic("store: internal error: a trial's first columns are not its key")
 		}
 	}
 	return inOrder(ctx, at, func(found []*mergeReading) error {

@@ -57,7 +57,7 @@ type ranked struct {
 }
 
 // newReader begins to read rows on a connection.
-func newReader(conn *Conn, more beside) (*reader, error) {
+func newReader(conn *sqliteConn, more beside) (*reader, error) {
 	r := &reader{names: results.Names{}, flags: map[string][]results.Flag{}}
 	for _, p := range []struct {
 		to    **follower
@@ -71,7 +71,7 @@ func newReader(conn *Conn, more beside) (*reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		*p.to = &follower{Stmt: rows}
+		*p.to = &follower{sqliteStmt: rows}
 	}
 	if more.Answers {
 		said, err := newSaid(conn, r.names)
@@ -104,12 +104,12 @@ func newReader(conn *Conn, more beside) (*reader, error) {
 	return r, cmp.Or(measured.Err(), versions.Err())
 }
 
-func (r *reader) name(row *Stmt, column int) string {
+func (r *reader) name(row *sqliteStmt, column int) string {
 	return name(r.names, row.Bytes(column))
 }
 
 // Read reads the present row of a query of Columns, and what lies beside it.
-func (r *reader) Read(row *Stmt) (results.JudgedRow, error) {
+func (r *reader) Read(row *sqliteStmt) (results.JudgedRow, error) {
 	v, err := r.Row(row)
 	if err == nil {
 		err = r.Beside(&v)
@@ -118,7 +118,7 @@ func (r *reader) Read(row *Stmt) (results.JudgedRow, error) {
 }
 
 // Row reads the present row of a query of Columns alone.
-func (r *reader) Row(row *Stmt) (v results.JudgedRow, err error) {
+func (r *reader) Row(row *sqliteStmt) (v results.JudgedRow, err error) {
 	v.Key = results.Key{Study: r.name(row, 0), Model: r.name(row, 1), Item: r.name(row, 2), Arm: r.name(row, 3), Condition: r.name(row, 4), Repeat: int(row.Int(5))}
 	v.ID, v.Attempts = row.Int(6), int(row.Int(7))
 	v.Failed, v.Kind = !row.Null(8), r.name(row, 8)
@@ -213,7 +213,7 @@ func (r *reader) energies(v *results.JudgedRow) error {
 			n := int(e.Int(4))
 			u.Devices = &n
 		}
-		u.Unknown, u.Method = r.name(e.Stmt, 13), timing.Method(r.name(e.Stmt, 9))
+		u.Unknown, u.Method = r.name(e.sqliteStmt, 13), timing.Method(r.name(e.sqliteStmt, 9))
 		if b := e.Bytes(12); b != nil {
 			if err := json.Unmarshal(b, &u.Flags); err != nil {
 				return fmt.Errorf("%w: flags of an energy %q", results.FaultDamaged, b)
@@ -249,7 +249,7 @@ func (r *reader) judgments(v *results.JudgedRow) error {
 			if by >= len(r.by) || r.by[by].rank == 0 {
 				continue
 			}
-			said := ranked{rank: r.by[by].rank, Judgment: results.Judgment{Rubric: r.by[by].rubric, Judge: r.by[by].judge, Status: results.Status(r.name(j.Stmt, 2)), Detail: string(j.Bytes(3)), Verdict: r.keep(j.Bytes(4))}}
+			said := ranked{rank: r.by[by].rank, Judgment: results.Judgment{Rubric: r.by[by].rubric, Judge: r.by[by].judge, Status: results.Status(r.name(j.sqliteStmt, 2)), Detail: string(j.Bytes(3)), Verdict: r.keep(j.Bytes(4))}}
 			at := len(r.ranked)
 			for at > 0 && r.ranked[at-1].rank > said.rank {
 				at--

@@ -14,11 +14,11 @@ type Left struct {
 	Version string // of assay
 	Created time.Time
 	Items   *int
-	Blocks  []LeftBlock
+	Blocks  []leftBlock
 }
 
-// LeftBlock is how far one model's trials of one study can be read.
-type LeftBlock struct {
+// leftBlock is how far one model's trials of one study can be read.
+type leftBlock struct {
 	Study, Model      string
 	Answers, Failures int
 	Judgments         int
@@ -57,7 +57,7 @@ func LookForLeft(ctx context.Context, path string) (Left, error) {
 	// As far as they can be told, by steps along the key.
 	next, args := "SELECT study, model FROM trial ORDER BY study, model LIMIT 1", []any(nil)
 	for {
-		var b LeftBlock
+		var b leftBlock
 		if found, err := f.One(ctx, "looking", next, args, &b.Study, &b.Model); err != nil || !found {
 			return out, nil
 		}
@@ -66,8 +66,8 @@ func LookForLeft(ctx context.Context, path string) (Left, error) {
 	}
 }
 
-func leftOf(ctx context.Context, f *File, study, model string) LeftBlock {
-	b := LeftBlock{Study: study, Model: model}
+func leftOf(ctx context.Context, f *File, study, model string) leftBlock {
+	b := leftBlock{Study: study, Model: model}
 	count := func(query string, each func(kind sql.NullString)) {
 		for kind, err := range Query(ctx, f, "looking", query, []any{study, model}, func(row func(...any) error) (kind sql.NullString, err error) {
 			return kind, row(&kind)

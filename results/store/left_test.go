@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/store"
 )
 
 // TestLook: of a whole store all is told; cut anywhere, never more than was
@@ -20,7 +19,7 @@ import (
 func TestLook(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "run.sqlite")
-	s, err := store.Open(ctx, path)
+	s, err := Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +60,9 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema := len(steps)
-	want := store.Left{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
-		Blocks: []store.LeftBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
-	got, err := store.LookForLeft(ctx, path)
+	want := Left{Schema: &schema, Name: "a run", Version: "1", Created: time.Unix(5, 0).UTC(), Items: &items,
+		Blocks: []leftBlock{{"cot", "m0", 24, 6, 30, false}, {"cot", "m1", 30, 0, 30, false}}}
+	got, err := LookForLeft(ctx, path)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("of a whole store: %+v, %v; want %+v", got, err, want)
 	}
@@ -77,7 +76,7 @@ func TestLook(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := store.LookForLeft(ctx, cut)
+		got, err := LookForLeft(ctx, cut)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +95,7 @@ func TestLook(t *testing.T) {
 	if named == 0 {
 		t.Error("nothing was ever told of a cut store")
 	}
-	if _, err := store.LookForLeft(ctx, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
+	if _, err := LookForLeft(ctx, filepath.Join(t.TempDir(), "none")); !errors.Is(err, results.FaultMissing) {
 		t.Errorf("of no file: %v", err)
 	}
 }

@@ -200,7 +200,7 @@ func people(a, b *results.People) *results.People {
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("merge: internal error: part of a manifest is no JSON: " + err.Error())
+		panic("store: internal error: part of a manifest is no JSON: " + err.Error())
 	}
 	return string(b)
 }

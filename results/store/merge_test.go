@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/store"
 	"assay/timing"
 )
 
@@ -61,18 +60,18 @@ func trial(i, variant int) results.Trial {
 
 const mergeTrials, items = 12, 6
 
-// part is what a store is to hold.
-type part struct {
+// stored is what a store is to hold.
+type stored struct {
 	trials   []int
 	variant  func(i int) int
 	judged   func(i int) bool // of a case; nil: there are no cases yet
 	sessions []int
 }
 
-func write(t testing.TB, path string, p part) {
+func write(t testing.TB, path string, p stored) {
 	t.Helper()
 	ctx := context.Background()
-	st, err := store.Open(ctx, path)
+	st, err := Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +116,7 @@ func held(t testing.TB, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", store.URI(abs, store.VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite", URI(abs, VFS(), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +165,9 @@ func upTo(n int) []int {
 	return all
 }
 
-func merged(t testing.TB, out string, in ...string) store.Merged {
+func merged(t testing.TB, out string, in ...string) Merged {
 	t.Helper()
-	m, err := store.Stores(context.Background(), out, in, nil)
+	m, err := Stores(context.Background(), out, in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +181,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 	variant := func(i int) int { return i % 4 }
 	judged := func(c int) bool { return c != 1 }
 	whole := filepath.Join(dir, "whole.sqlite")
-	write(t, whole, part{upTo(mergeTrials), variant, judged, []int{0, 1}})
+	write(t, whole, stored{upTo(mergeTrials), variant, judged, []int{0, 1}})
 	want := held(t, whole)
 	rounds := 12
 	if os.Getenv("ASSAY_SLOW") != "" {
@@ -205,7 +204,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 		var paths []string
 		for i, p := range parts {
 			path := filepath.Join(sub, fmt.Sprint(i, ".sqlite"))
-			write(t, path, part{p, variant, judged, []int{0, 1}})
+			write(t, path, stored{p, variant, judged, []int{0, 1}})
 			paths = append(paths, path)
 		}
 		for range r.IntN(3) {
@@ -238,11 +237,11 @@ func TestWhichTrialIsTaken(t *testing.T) {
 	var paths []string
 	for v := range 4 {
 		path := filepath.Join(dir, fmt.Sprint(v, ".sqlite"))
-		write(t, path, part{[]int{0}, func(int) int { return v }, never, []int{0}})
+		write(t, path, stored{[]int{0}, func(int) int { return v }, never, []int{0}})
 		paths = append(paths, path)
 	}
 	read := func(path string, i int) results.Attempt {
-		st, err := store.OpenReader(context.Background(), path)
+		st, err := OpenReader(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +265,7 @@ func TestWhichTrialIsTaken(t *testing.T) {
 		in := []string{filepath.Join(dir, "worse.sqlite"), filepath.Join(dir, "better.sqlite")}
 		for i, v := range []int{c.worse, c.better} {
 			os.Remove(in[i])
-			write(t, in[i], part{all, func(int) int { return v }, never, []int{0}})
+			write(t, in[i], stored{all, func(int) int { return v }, never, []int{0}})
 		}
 		for _, turned := range []bool{false, true} {
 			if turned {
@@ -287,7 +286,7 @@ func TestWhichTrialIsTaken(t *testing.T) {
 	var want string
 	for i, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}, {1, 3, 0, 2}} {
 		out := filepath.Join(dir, fmt.Sprint("all", i, ".sqlite"))
-		var m store.Merged
+		var m Merged
 		for _, v := range order {
 			m = merged(t, out, paths[v])
 		}
@@ -305,9 +304,9 @@ func TestWhichTrialIsTaken(t *testing.T) {
 }
 
 // openMerge is a store that is read.
-func openMerge(t *testing.T, path string) *store.Store {
+func openMerge(t *testing.T, path string) *Store {
 	t.Helper()
-	st, err := store.OpenReader(t.Context(), path)
+	st, err := OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +319,7 @@ func openMerge(t *testing.T, path string) *store.Store {
 func TestAllThatIsSetAsideIsCounted(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite")
-	retried := func(st *store.Store, i int) {
+	retried := func(st *Store, i int) {
 		tr := trial(i, 3)
 		again := tr.Attempts[0]
 		again.Started = origin.Add(time.Duration(100+i) * time.Second)
@@ -329,9 +328,9 @@ func TestAllThatIsSetAsideIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, a, part{upTo(25), func(int) int { return 0 }, nil, nil})
-	write(t, b, part{})
-	st, err := store.Open(t.Context(), b)
+	write(t, a, stored{upTo(25), func(int) int { return 0 }, nil, nil})
+	write(t, b, stored{})
+	st, err := Open(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +341,8 @@ func TestAllThatIsSetAsideIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := filepath.Join(dir, "base.sqlite")
-	write(t, base, part{})
-	for what, m := range map[string]store.Merged{"merged": merged(t, filepath.Join(dir, "out.sqlite"), a, b), "added": added(t, base, a, b)} {
+	write(t, base, stored{})
+	for what, m := range map[string]Merged{"merged": merged(t, filepath.Join(dir, "out.sqlite"), a, b), "added": added(t, base, a, b)} {
 		if m.Aside != 25 || len(m.Examples) != 20 || m.Examples[0] == m.Examples[1] {
 			t.Errorf("%s: %d set aside, want 25; %d examples: %q", what, m.Aside, len(m.Examples), m.Examples)
 		}
@@ -353,7 +352,7 @@ func TestAllThatIsSetAsideIsCounted(t *testing.T) {
 		}
 		var at []time.Time
 		for _, e := range events {
-			if e.Kind == store.SetAside {
+			if e.Kind == SetAside {
 				at = append(at, e.At)
 			}
 		}
@@ -374,8 +373,8 @@ func TestTheLongerSessionIsTaken(t *testing.T) {
 	var in []string
 	for n := range 3 { // whose session has one, two and three bundles
 		path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
-		write(t, path, part{trials: []int{0}, variant: func(int) int { return 0 }})
-		st, err := store.Open(t.Context(), path)
+		write(t, path, stored{trials: []int{0}, variant: func(int) int { return 0 }})
+		st, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -394,12 +393,12 @@ func TestTheLongerSessionIsTaken(t *testing.T) {
 	}
 	for i, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
 		out, base := filepath.Join(dir, fmt.Sprint("out", i, ".sqlite")), filepath.Join(dir, fmt.Sprint("base", i, ".sqlite"))
-		write(t, base, part{})
+		write(t, base, stored{})
 		var paths []string
 		for _, n := range order {
 			paths = append(paths, in[n])
 		}
-		for what, m := range map[string]store.Merged{"merged": merged(t, out, paths...), "added": added(t, base, paths...)} {
+		for what, m := range map[string]Merged{"merged": merged(t, out, paths...), "added": added(t, base, paths...)} {
 			if m.Sessions != 1 {
 				t.Errorf("%s: %d sessions", what, m.Sessions)
 			}
@@ -423,9 +422,9 @@ func TestAVerdictIsTakenBeforeNone(t *testing.T) {
 	all := []int{0, 3, 6, 9, 12, 15}
 	in := []string{filepath.Join(dir, "none.sqlite"), filepath.Join(dir, "verdict.sqlite")}
 	for i, judged := range []bool{false, true} {
-		write(t, in[i], part{all, func(int) int { return 0 }, func(int) bool { return judged }, nil})
+		write(t, in[i], stored{all, func(int) int { return 0 }, func(int) bool { return judged }, nil})
 	}
-	st, err := store.Open(t.Context(), in[0])
+	st, err := Open(t.Context(), in[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,8 +440,8 @@ func TestAVerdictIsTakenBeforeNone(t *testing.T) {
 	for range 2 {
 		slices.Reverse(in)
 		base := filepath.Join(dir, "base"+filepath.Base(in[0]))
-		write(t, base, part{})
-		for what, m := range map[string]store.Merged{"merged": merged(t, filepath.Join(dir, "out"+filepath.Base(in[0])), in...), "added": added(t, base, in...)} {
+		write(t, base, stored{})
+		for what, m := range map[string]Merged{"merged": merged(t, filepath.Join(dir, "out"+filepath.Base(in[0])), in...), "added": added(t, base, in...)} {
 			verdicts := 0
 			for j, err := range openMerge(t, m.To).Judgments(t.Context(), "cot") {
 				if err != nil {
@@ -464,8 +463,8 @@ func TestItemsOfOtherFactsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
 	for path, kind := range map[string]string{a: "single", b: "multi"} {
-		write(t, path, part{trials: []int{0}, variant: func(int) int { return 0 }})
-		st, err := store.Open(t.Context(), path)
+		write(t, path, stored{trials: []int{0}, variant: func(int) int { return 0 }})
+		st, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +472,7 @@ func TestItemsOfOtherFactsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := store.Stores(t.Context(), out, []string{a, b}, nil)
+	_, err := Stores(t.Context(), out, []string{a, b}, nil)
 	if err == nil || !strings.Contains(err.Error(), "b.sqlite: item more of study cot has other facts than in another store") {
 		t.Errorf("%v", err)
 	}
@@ -488,8 +487,8 @@ func TestEventsDoNotDependOnTheOrder(t *testing.T) {
 	var in []string
 	for n := range 2 {
 		path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
-		write(t, path, part{trials: []int{n}, variant: func(int) int { return 0 }})
-		st, err := store.Open(t.Context(), path)
+		write(t, path, stored{trials: []int{n}, variant: func(int) int { return 0 }})
+		st, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -511,8 +510,8 @@ func TestJudgmentsOfACopyComeAlong(t *testing.T) {
 	dir := t.TempDir()
 	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
 	first := func(int) int { return 0 }
-	write(t, a, part{[]int{0, 1}, first, nil, nil})
-	write(t, b, part{[]int{0, 1}, first, func(int) bool { return true }, nil})
+	write(t, a, stored{[]int{0, 1}, first, nil, nil})
+	write(t, b, stored{[]int{0, 1}, first, func(int) bool { return true }, nil})
 	if m := merged(t, out, a, b); m.Trials != 2 || m.Judgments != 1 || m.Aside != 0 {
 		t.Errorf("%+v", m)
 	}
@@ -525,7 +524,7 @@ func TestStoresOfOtherRunsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
 	a, b, out := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite"), filepath.Join(dir, "out.sqlite")
-	p := part{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, []int{0}}
+	p := stored{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, []int{0}}
 	write(t, a, p)
 	for what, change := range map[string]func(*results.Manifest){
 		"seed: 7 and 8":                    func(m *results.Manifest) { m.Seed = 8 },
@@ -540,7 +539,7 @@ func TestStoresOfOtherRunsAreRefused(t *testing.T) {
 	} {
 		os.Remove(b)
 		write(t, b, p)
-		st, err := store.Open(ctx, b)
+		st, err := Open(ctx, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -549,8 +548,8 @@ func TestStoresOfOtherRunsAreRefused(t *testing.T) {
 		if err := errors.Join(st.PutManifest(ctx, m), st.Close()); err != nil {
 			t.Fatal(err)
 		}
-		var differ *store.DiffersError
-		if _, err := store.Stores(ctx, out, []string{a, b}, nil); !errors.As(err, &differ) || !slices.Contains(differ.Differences, what) {
+		var differ *DiffersError
+		if _, err := Stores(ctx, out, []string{a, b}, nil); !errors.As(err, &differ) || !slices.Contains(differ.Differences, what) {
 			t.Errorf("want %q, got %v", what, err)
 		}
 		if _, err := os.Stat(out); err == nil {
@@ -567,8 +566,8 @@ func TestImportsOfBothAreKept(t *testing.T) {
 		var paths []string
 		for n, list := range [][]results.Import{{imports[0], imports[2]}, {imports[1], imports[0]}} {
 			path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
-			write(t, path, part{[]int{n}, func(int) int { return 0 }, func(int) bool { return false }, nil})
-			st, err := store.Open(t.Context(), path)
+			write(t, path, stored{[]int{n}, func(int) int { return 0 }, func(int) bool { return false }, nil})
+			st, err := Open(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -581,7 +580,7 @@ func TestImportsOfBothAreKept(t *testing.T) {
 		}
 		out := filepath.Join(dir, "out.sqlite")
 		merged(t, out, paths[order[0]], paths[order[1]])
-		st, err := store.OpenReader(t.Context(), out)
+		st, err := OpenReader(t.Context(), out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -614,8 +613,8 @@ func TestRatingsOfBothAreKept(t *testing.T) {
 		out := filepath.Join(dir, "out.sqlite")
 		for n, i := range order {
 			path := filepath.Join(dir, fmt.Sprint(n, ".sqlite"))
-			write(t, path, part{[]int{n}, func(int) int { return 0 }, nil, nil})
-			st, err := store.Open(t.Context(), path)
+			write(t, path, stored{[]int{n}, func(int) int { return 0 }, nil, nil})
+			st, err := Open(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -626,7 +625,7 @@ func TestRatingsOfBothAreKept(t *testing.T) {
 			}
 			merged(t, out, path)
 		}
-		st, err := store.OpenReader(t.Context(), out)
+		st, err := OpenReader(t.Context(), out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -643,11 +642,11 @@ func TestAStoppedMergeLeavesTheStore(t *testing.T) {
 	a, b := filepath.Join(dir, "a.sqlite"), filepath.Join(dir, "b.sqlite")
 	first := func(int) int { return 0 }
 	judged := func(int) bool { return true }
-	write(t, a, part{[]int{0, 1}, first, judged, []int{0}})
-	write(t, b, part{upTo(mergeTrials), first, judged, []int{0}})
+	write(t, a, stored{[]int{0, 1}, first, judged, []int{0}})
+	write(t, b, stored{upTo(mergeTrials), first, judged, []int{0}})
 	was := held(t, a)
 	ctx, stop := context.WithCancel(context.Background())
-	_, err := store.Stores(ctx, a, []string{b}, func(int) { stop() })
+	_, err := Stores(ctx, a, []string{b}, func(int) { stop() })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
@@ -667,9 +666,9 @@ func TestAStoppedMergeLeavesTheStore(t *testing.T) {
 }
 
 // added adds stores one after the other to a copy of what has no trials.
-func added(t testing.TB, out string, in ...string) store.Merged {
+func added(t testing.TB, out string, in ...string) Merged {
 	t.Helper()
-	a, err := store.Extend(t.Context(), out)
+	a, err := Extend(t.Context(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -690,7 +689,7 @@ func added(t testing.TB, out string, in ...string) store.Merged {
 
 func TestAStoreWithoutARunTakesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.sqlite")
-	st, err := store.Open(t.Context(), path)
+	st, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -698,7 +697,7 @@ func TestAStoreWithoutARunTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // and nothing is left open
-		if _, err := store.Extend(t.Context(), path); err == nil || !strings.Contains(err.Error(), "no run was begun in it") {
+		if _, err := Extend(t.Context(), path); err == nil || !strings.Contains(err.Error(), "no run was begun in it") {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -727,9 +726,9 @@ func (c impatient) Done() <-chan struct{} {
 func TestAddingIsNotInterruptedWithinAStore(t *testing.T) {
 	dir := t.TempDir()
 	base, a := filepath.Join(dir, "base.sqlite"), filepath.Join(dir, "a.sqlite")
-	write(t, base, part{})
-	write(t, a, part{upTo(mergeTrials), func(int) int { return 0 }, func(int) bool { return true }, []int{0}})
-	to, err := store.Extend(t.Context(), base)
+	write(t, base, stored{})
+	write(t, a, stored{upTo(mergeTrials), func(int) int { return 0 }, func(int) bool { return true }, []int{0}})
+	to, err := Extend(t.Context(), base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -770,7 +769,7 @@ func TestAddingMakesWhatMergingMakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		base := filepath.Join(sub, "base.sqlite")
-		write(t, base, part{})
+		write(t, base, stored{})
 		var paths []string
 		for i := range 2 + r.IntN(3) {
 			var some []int
@@ -781,7 +780,7 @@ func TestAddingMakesWhatMergingMakes(t *testing.T) {
 			}
 			variants, verdicts := r.Perm(4), r.Perm(4)
 			path := filepath.Join(sub, fmt.Sprint(i, ".sqlite"))
-			write(t, path, part{some, func(n int) int { return variants[n%4] }, func(c int) bool { return verdicts[c] > 1 }, []int{i % 2, 2 + i}})
+			write(t, path, stored{some, func(n int) int { return variants[n%4] }, func(c int) bool { return verdicts[c] > 1 }, []int{i % 2, 2 + i}})
 			paths = append(paths, path)
 		}
 		want, out := filepath.Join(sub, "want.sqlite"), filepath.Join(sub, "out.sqlite")
@@ -802,7 +801,7 @@ func TestAddingMakesWhatMergingMakes(t *testing.T) {
 		content := func(path string) string { // what was set aside tells of the order
 			var lines []string
 			for line := range strings.Lines(held(t, path)) {
-				if !strings.Contains(line, string(store.SetAside)) {
+				if !strings.Contains(line, string(SetAside)) {
 					lines = append(lines, line)
 				}
 			}
@@ -828,8 +827,8 @@ func TestAddingMakesWhatMergingMakes(t *testing.T) {
 func TestWhatAJudgeWasIsKept(t *testing.T) {
 	dir := t.TempDir()
 	knows, not := filepath.Join(dir, "knows.sqlite"), filepath.Join(dir, "not.sqlite")
-	write(t, knows, part{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, nil})
-	st, err := store.Open(t.Context(), not)
+	write(t, knows, stored{[]int{0}, func(int) int { return 0 }, func(int) bool { return true }, nil})
+	st, err := Open(t.Context(), not)
 	if err != nil {
 		t.Fatal(err)
 	}

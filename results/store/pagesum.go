@@ -23,8 +23,8 @@ import (
 	"os"
 )
 
-// Size is the size of a page in bytes.
-const Size = 4096
+// pageSize is the size of a page in bytes.
+const pageSize = 4096
 
 // pageReserve is how many bytes at the end of a page are ours.
 const pageReserve = 8
@@ -39,21 +39,21 @@ var table = crc32.MakeTable(crc32.Castagnoli)
 func sum(n uint32, page []byte) uint32 {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], n)
-	return crc32.Update(crc32.Update(0, table, b[:]), table, page[:Size-4])
+	return crc32.Update(crc32.Update(0, table, b[:]), table, page[:pageSize-4])
 }
 
 // set writes mark and checksum into a page.
 func set(n uint32, page []byte, mark uint32) {
-	binary.BigEndian.PutUint32(page[Size-8:], mark)
-	binary.BigEndian.PutUint32(page[Size-4:], sum(n, page))
+	binary.BigEndian.PutUint32(page[pageSize-8:], mark)
+	binary.BigEndian.PutUint32(page[pageSize-4:], sum(n, page))
 }
 
 func whole(n uint32, page []byte) bool {
-	return binary.BigEndian.Uint32(page[Size-4:]) == sum(n, page)
+	return binary.BigEndian.Uint32(page[pageSize-4:]) == sum(n, page)
 }
 
 // bare says that a page has no checksum: another program has written it.
-func bare(page []byte) bool { return binary.BigEndian.Uint64(page[Size-8:]) == 0 }
+func bare(page []byte) bool { return binary.BigEndian.Uint64(page[pageSize-8:]) == 0 }
 
 // markOf is the mark of a file that is written to under a name; never 0.
 func markOf(name string) uint32 { return crc32.Checksum([]byte(name), table) | 1 }
@@ -82,9 +82,9 @@ func create(path string) error {
 		return err
 	}
 	// As https://sqlite.org/fileformat2.html has it.
-	p := make([]byte, Size)
+	p := make([]byte, pageSize)
 	copy(p, magic)
-	binary.BigEndian.PutUint16(p[16:], Size)
+	binary.BigEndian.PutUint16(p[16:], pageSize)
 	p[18], p[19] = 2, 2 // a write-ahead log
 	p[20] = pageReserve
 	p[21], p[22], p[23] = 64, 32, 32
@@ -95,7 +95,7 @@ func create(path string) error {
 	binary.BigEndian.PutUint32(p[92:], 1) // the change counter that belongs to the next
 	binary.BigEndian.PutUint32(p[96:], 3050000)
 	p[100] = 0x0d // an empty leaf: no tables
-	binary.BigEndian.PutUint16(p[105:], Size-pageReserve)
+	binary.BigEndian.PutUint16(p[105:], pageSize-pageReserve)
 	set(1, p, 0)
 	if _, err := f.Write(p); err != nil {
 		// What is too short to be a file is none.
@@ -120,7 +120,7 @@ type scanned struct {
 // scan checks the pages of a file. Nothing may write to it meanwhile.
 func scan(r io.Reader) (scanned, error) {
 	var out scanned
-	page := make([]byte, Size)
+	page := make([]byte, pageSize)
 	for n := uint32(1); ; n++ {
 		got, err := io.ReadFull(r, page)
 		if err == io.EOF {
@@ -207,10 +207,10 @@ func readLog(r io.Reader) error {
 	}
 	var c chain
 	c.add(order, head[:24])
-	if size := binary.BigEndian.Uint32(head[8:]); !c.is(head[24:]) || size != Size {
+	if size := binary.BigEndian.Uint32(head[8:]); !c.is(head[24:]) || size != pageSize {
 		return headOf(r)
 	}
-	frame := make([]byte, frameHead+Size)
+	frame := make([]byte, frameHead+pageSize)
 	bad, commits := 0, 0
 	for n := 1; ; n++ {
 		if _, err := io.ReadFull(r, frame); err != nil {
@@ -243,7 +243,7 @@ func readLog(r io.Reader) error {
 
 // headOf is the damage of a log whose head is bad, where anything follows it.
 func headOf(r io.Reader) error {
-	if n, _ := io.CopyN(io.Discard, r, frameHead+Size); n == frameHead+Size {
+	if n, _ := io.CopyN(io.Discard, r, frameHead+pageSize); n == frameHead+pageSize {
 		return &logDamage{}
 	}
 	return nil

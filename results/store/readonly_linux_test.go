@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/results"
-	"assay/results/store"
 )
 
 // TestInAFolderThatCannotBeWritten: a store that was sent, on a disk of somebody else's, is
@@ -19,7 +18,7 @@ func TestInAFolderThatCannotBeWritten(t *testing.T) {
 	path, to := repairMade(t, 4), t.TempDir()
 	ctx := context.Background()
 	at := filepath.Join(t.TempDir(), "run.sqlite")
-	open, err := store.Open(ctx, at)
+	open, err := Open(ctx, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,16 +54,16 @@ func TestInAFolderThatCannotBeWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err := store.Check(ctx, path); err != nil || !found.Whole || found.Trials != 4 {
+	if found, err := Check(ctx, path); err != nil || !found.Whole || found.Trials != 4 {
 		t.Errorf("checked: %+v, %v", found, err)
 	}
-	if _, err := store.Check(ctx, killed); !errors.Is(err, results.FaultReadOnly) {
+	if _, err := Check(ctx, killed); !errors.Is(err, results.FaultReadOnly) {
 		t.Error("what a killed run left there is not known to be damaged:", err)
 	}
-	if saved, err := store.Salvage(ctx, path, filepath.Join(to, "saved.sqlite")); err != nil || saved.Lost() {
+	if saved, err := Salvage(ctx, path, filepath.Join(to, "saved.sqlite")); err != nil || saved.Lost() {
 		t.Errorf("saved: %+v, %v", saved, err)
 	}
-	if _, err := store.Stores(ctx, filepath.Join(to, "merged.sqlite"), []string{path}, func(int) {}); err != nil {
+	if _, err := Stores(ctx, filepath.Join(to, "merged.sqlite"), []string{path}, func(int) {}); err != nil {
 		t.Error("merged:", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 
 	"assay/backends"
 	"assay/results"
-	"assay/results/store"
 	"assay/timing"
 )
 
@@ -26,7 +25,7 @@ func repairMade(t *testing.T, trials int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	ctx := context.Background()
-	s, err := store.Open(ctx, path)
+	s, err := Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func repairMade(t *testing.T, trials int) string {
 // trials are all trials of a store by key, with its judged rows.
 func trials(t *testing.T, path string) (map[results.Key]results.Trial, map[results.Key]results.JudgedRow) {
 	t.Helper()
-	s, err := store.OpenReader(t.Context(), path)
+	s, err := OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +81,12 @@ func trials(t *testing.T, path string) (map[results.Key]results.Trial, map[resul
 
 func TestAWholeStoreIsWhole(t *testing.T) {
 	path := repairMade(t, 60)
-	got, err := store.Check(t.Context(), path)
+	got, err := Check(t.Context(), path)
 	if err != nil || !got.Whole || !got.Checksums || got.Trials != 60 || got.Judgments != 60 || got.Pages < 20 || len(got.Problems) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	to := filepath.Join(t.TempDir(), "copy.sqlite")
-	saved, err := store.Salvage(t.Context(), path, to)
+	saved, err := Salvage(t.Context(), path, to)
 	if err != nil || saved.Lost() || !saved.Checksums {
 		t.Fatalf("%+v, %v", saved, err)
 	}
@@ -96,13 +95,13 @@ func TestAWholeStoreIsWhole(t *testing.T) {
 	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(ra, rb) {
 		t.Error("the copy is not equal")
 	}
-	if _, err := store.Salvage(t.Context(), path, to); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := Salvage(t.Context(), path, to); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("over a file: %v", err)
 	}
-	if _, err := store.Check(t.Context(), to+"none"); !errors.Is(err, results.FaultMissing) {
+	if _, err := Check(t.Context(), to+"none"); !errors.Is(err, results.FaultMissing) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := store.Salvage(t.Context(), filepath.Dir(path), to+"2"); !errors.Is(err, results.FaultForeign) {
+	if _, err := Salvage(t.Context(), filepath.Dir(path), to+"2"); !errors.Is(err, results.FaultForeign) {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -117,14 +116,14 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 	}
 	want, wantRows := trials(t, path)
 	rng := rand.New(rand.NewPCG(3, 4))
-	pages := len(good) / store.Size
+	pages := len(good) / pageSize
 	kept, most := 0, 0
 	for round := range 8 {
 		b := bytes.Clone(good)
 		var hit []int64
 		for range 1 + rng.IntN(3) {
 			p := 1 + rng.IntN(pages-1) // not the first, without which nothing is found
-			b[p*store.Size+rng.IntN(store.Size)] ^= 0x10
+			b[p*pageSize+rng.IntN(pageSize)] ^= 0x10
 			if n := int64(p + 1); !slices.Contains(hit, n) {
 				hit = append(hit, n)
 			}
@@ -134,11 +133,11 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 		if err := os.WriteFile(bad, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		checked, err := store.Check(t.Context(), bad)
+		checked, err := Check(t.Context(), bad)
 		if err != nil || checked.Whole || !slices.Equal(checked.BadPages, hit) {
 			t.Errorf("round %d: pages %v are damaged: %+v, %v", round, hit, checked, err)
 		}
-		saved, err := store.Salvage(t.Context(), bad, to)
+		saved, err := Salvage(t.Context(), bad, to)
 		if err != nil {
 			if _, left := os.Stat(to); !errors.Is(err, results.FaultDamaged) || !strings.Contains(err.Error(), "where its tables are") || left == nil {
 				t.Errorf("round %d: %v", round, err)
@@ -162,7 +161,7 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 		if len(got) < len(want) && !saved.Lost() {
 			t.Errorf("round %d: %d of %d trials, and nothing said: %+v", round, len(got), len(want), saved)
 		}
-		if c, err := store.Check(t.Context(), to); err != nil || !c.Whole && len(got) > 0 && c.Problems[0] != "it has no manifest: no run has begun in it" {
+		if c, err := Check(t.Context(), to); err != nil || !c.Whole && len(got) > 0 && c.Problems[0] != "it has no manifest: no run has begun in it" {
 			t.Errorf("round %d: the new store: %+v, %v", round, c, err)
 		}
 		if now, err := os.ReadFile(bad); err != nil || !bytes.Equal(now, b) {
@@ -180,7 +179,7 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 // TestSalvageSaysWhatItDropped: judgments whose case is gone are left out and counted, and that is a loss.
 func TestSalvageSaysWhatItDropped(t *testing.T) {
 	path := repairMade(t, 60)
-	db, err := sql.Open("sqlite", "file:"+path+"?"+store.VFS())
+	db, err := sql.Open("sqlite", "file:"+path+"?"+VFS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestSalvageSaysWhatItDropped(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := store.Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved.sqlite"))
+	saved, err := Salvage(t.Context(), path, filepath.Join(t.TempDir(), "saved.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,23 +212,23 @@ func TestSalvageSaysWhatItDropped(t *testing.T) {
 func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
 	ctx, from := t.Context(), filepath.Join(t.TempDir(), "old.sqlite")
 	to := from + ".saved"
-	if err := store.Blank(ctx, from, 15); err != nil {
+	if err := newBlank(ctx, from, 15); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+from+"?"+store.VFS())
+	db, err := sql.Open("sqlite", "file:"+from+"?"+VFS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ExecContext(ctx, "INSERT INTO score_chunk VALUES ('cot', 'm', 0, x'00')"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Salvage(ctx, from, to); err != nil {
+	if _, err := Salvage(ctx, from, to); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := sql.Open("sqlite", "file:"+to+"?"+store.VFS())
+	saved, err := sql.Open("sqlite", "file:"+to+"?"+VFS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +245,7 @@ func TestASecondNameIsNotDamaged(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, "run.sqlite")
 	running := repairMade(t, 3)
-	st, err := store.Open(t.Context(), running)
+	st, err := Open(t.Context(), running)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,10 +267,10 @@ func TestASecondNameIsNotDamaged(t *testing.T) {
 	if err := os.Link(left, second); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := store.Check(t.Context(), second); !errors.Is(err, results.FaultInUse) {
+	if found, err := Check(t.Context(), second); !errors.Is(err, results.FaultInUse) {
 		t.Errorf("%v, problems %q", err, found.Problems)
 	}
-	if found, err := store.Check(t.Context(), left); err != nil || !found.Whole {
+	if found, err := Check(t.Context(), left); err != nil || !found.Whole {
 		t.Errorf("under its own name: %v, %+v", err, found)
 	}
 }
@@ -288,7 +287,7 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 		"UPDATE trial SET attempts = attempts + 1 WHERE id <= 2": "2 trials lack attempts",
 	} {
 		path := repairMade(t, 6)
-		db, err := sql.Open("sqlite", "file:"+path+"?"+store.VFS())
+		db, err := sql.Open("sqlite", "file:"+path+"?"+VFS())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +297,7 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := store.Check(t.Context(), path)
+		got, err := Check(t.Context(), path)
 		if err != nil || got.Whole || !slices.Contains(got.Problems, want) {
 			t.Errorf("%s: %q, %v, want %q", change, got.Problems, err, want)
 		}
@@ -311,7 +310,7 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.Check(t.Context(), path)
+	got, err := Check(t.Context(), path)
 	if want := fmt.Sprintf("the file ends within a page, 100 bytes after page %d", got.Pages); err != nil || got.Whole || !slices.Contains(got.Problems, want) {
 		t.Errorf("%q, %v, want %q", got.Problems, err, want)
 	}
@@ -321,16 +320,16 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 // last transaction is damaged.
 func TestWhatStandsBesideWholePagesIsNoticed(t *testing.T) {
 	blank := filepath.Join(t.TempDir(), "blank.sqlite")
-	st, err := store.Open(t.Context(), blank)
+	st, err := Open(t.Context(), blank)
 	if err := errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := store.Check(t.Context(), blank); err != nil || got.Whole || !slices.Equal(got.Problems, []string{"it has no manifest: no run has begun in it"}) {
+	if got, err := Check(t.Context(), blank); err != nil || got.Whole || !slices.Equal(got.Problems, []string{"it has no manifest: no run has begun in it"}) {
 		t.Errorf("no run: %+v, %v", got, err)
 	}
 
 	running, left := repairMade(t, 3), filepath.Join(t.TempDir(), "left.sqlite")
-	if st, err = store.Open(t.Context(), running); err != nil {
+	if st, err = Open(t.Context(), running); err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
@@ -351,7 +350,7 @@ func TestWhatStandsBesideWholePagesIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := store.Check(t.Context(), left); err != nil || got.Whole || !slices.ContainsFunc(got.Problems, func(p string) bool {
+	if got, err := Check(t.Context(), left); err != nil || got.Whole || !slices.ContainsFunc(got.Problems, func(p string) bool {
 		return strings.Contains(p, "frame 1 of its write-ahead log does not match its checksum")
 	}) {
 		t.Errorf("a damaged log: %+v, %v", got, err)

@@ -21,7 +21,7 @@ type said struct {
 }
 
 // newSaid begins to read on a connection.
-func newSaid(conn *Conn, names results.Names) (*said, error) {
+func newSaid(conn *sqliteConn, names results.Names) (*said, error) {
 	attempts, err := conn.Prepare(attemptsFrom)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newSaid(conn *Conn, names results.Names) (*said, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &said{names, &follower{Stmt: attempts}, &follower{Stmt: turns}}, nil
+	return &said{names, &follower{sqliteStmt: attempts}, &follower{sqliteStmt: turns}}, nil
 }
 
 // Of is what the last attempt of a trial answered, nothing where it failed, and its

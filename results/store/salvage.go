@@ -76,7 +76,7 @@ func Salvage(ctx context.Context, from, to string) (Saved, error) {
 		return fail(err)
 	}
 	out.Checksums = hasSums(real)
-	if err := Blank(ctx, to, version); err != nil {
+	if err := newBlank(ctx, to, version); err != nil {
 		return fail(err)
 	}
 	if err := out.copyTo(ctx, src); err != nil {

@@ -234,7 +234,7 @@ func digest(rows [][]any) string {
 			case []byte:
 				fmt.Fprintf(h, "blob %d %s\n", len(v), v)
 			default:
-				panic(fmt.Sprintf("merge: internal error: a value of type %T", v))
+				panic(fmt.Sprintf("store: internal error: a value of type %T", v))
 			}
 		}
 	}
@@ -268,7 +268,7 @@ func (e *entity) told(row columns, t tables) string {
 	}
 	b, err := json.Marshal(map[string]any{"row": row.named(e.row), "attempts": attempts})
 	if err != nil {
-		panic("merge: internal error: " + err.Error())
+		panic("store: internal error: " + err.Error())
 	}
 	return string(b)
 }

@@ -5,7 +5,7 @@
 //     checksum).
 //  2. Put methods write; most return when what they wrote is durable.
 //  3. The others read: whole trials, or rows without their texts, which are what most
-//     scores need of a million of them (judged.go, over cursor.go).
+//     scores need of a million of them (judged.go, over sqlite.go).
 //  4. Merge joins stores of one run into one (merge.go, join.go).
 //  5. Check says whether a store is whole; Salvage copies what is (check.go, salvage.go).
 //
@@ -46,13 +46,13 @@ const newAt = 18
 func schema() []string {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(names) == 0 {
-		panic("results: internal error: no migrations are embedded")
+		panic("store: internal error: no migrations are embedded")
 	}
 	out := make([]string, len(names))
 	for i, n := range names {
 		b, err := migrations.ReadFile(n)
 		if err != nil {
-			panic("results: internal error: " + err.Error())
+			panic("store: internal error: " + err.Error())
 		}
 		out[i] = string(b)
 	}
@@ -95,8 +95,8 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	return &Store{file: f}, nil
 }
 
-// Blank makes an empty store of an older schema, which Open brings to the present one.
-func Blank(ctx context.Context, path string, version int) error {
+// newBlank makes an empty store of an older schema, which Open brings to the present one.
+func newBlank(ctx context.Context, path string, version int) error {
 	all := schema()
 	if version < 1 || version > len(all) {
 		return fmt.Errorf("making the store %s: %w: its schema is version %d, this one knows up to %d", path, results.FaultNewer, version, len(all))

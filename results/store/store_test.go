@@ -270,7 +270,7 @@ func TestTrialRoundTrip(t *testing.T) {
 		}
 		var ends []results.Ended
 		together := rapid.IntRange(1, 4).Draw(t, "read together")
-		if err := s.connected(func(conn *Conn) error {
+		if err := s.connected(func(conn *sqliteConn) error {
 			return ended(bg, conn, study, together, func(e results.Ended, err error) bool { ends = append(ends, e); return err == nil })
 		}); err != nil || len(ends) != len(order) {
 			t.Fatalf("%d ends of %d trials: %v", len(ends), len(order), err)
@@ -586,7 +586,7 @@ func TestBrokenInvariantsPanic(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "results: internal error: ") {
+				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "store: internal error: ") {
 					t.Errorf("%s: got %v", name, p)
 				}
 			}()

@@ -44,7 +44,7 @@ func trace(t timing.Trace) []byte {
 	var last time.Duration
 	for _, p := range t.Chunks {
 		if p.Runes < 0 {
-			panic("results: internal error: a chunk of negative length")
+			panic("store: internal error: a chunk of negative length")
 		}
 		head := uint64(p.Runes) << 2
 		if p.Shared {
@@ -62,7 +62,7 @@ func trace(t timing.Trace) []byte {
 		return append(b, 0)
 	}
 	if *t.FirstTokens < 0 {
-		panic("results: internal error: a chunk of a negative number of tokens")
+		panic("store: internal error: a chunk of a negative number of tokens")
 	}
 	return binary.AppendUvarint(b, uint64(*t.FirstTokens)+1)
 }

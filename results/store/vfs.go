@@ -39,24 +39,24 @@ var register = sync.OnceValue(func() string {
 	defer tls.Close()
 	under := sqlite3.Xsqlite3_vfs_find(tls, 0)
 	if under == 0 {
-		panic("pagesum: internal error: SQLite has no VFS")
+		panic("store: internal error: SQLite has no VFS")
 	}
 	name, err := libc.CString(vfsName)
 	if err != nil {
-		panic("pagesum: internal error: " + err.Error())
+		panic("store: internal error: " + err.Error())
 	}
 	l := &layer{under: under, open: at[sqlite3.Tsqlite3_vfs](under).FxOpen, files: map[uintptr]*file{}}
 	l.xOpen, l.xClose, l.xRead, l.xWrite, l.xTraits = l.opened, l.close, l.read, l.write, l.traits
 	ours := pagesumReserve[sqlite3.Tsqlite3_vfs](tls) // for as long as the process lives
 	if ours == 0 {
-		panic("pagesum: internal error: no memory for a VFS")
+		panic("store: internal error: no memory for a VFS")
 	}
 	vfs := at[sqlite3.Tsqlite3_vfs](ours)
 	*vfs = *at[sqlite3.Tsqlite3_vfs](under)
 	vfs.FpNext, vfs.FzName = 0, name
 	vfs.FxOpen = *(*uintptr)(unsafe.Pointer(&l.xOpen))
 	if rc := sqlite3.Xsqlite3_vfs_register(tls, ours, 0); rc != sqlite3.SQLITE_OK {
-		panic("pagesum: internal error: SQLite took no VFS")
+		panic("store: internal error: SQLite took no VFS")
 	}
 	kept = l
 	return "vfs=" + vfsName
@@ -119,7 +119,7 @@ type file struct {
 // room is what of a file lies outside of Go's memory.
 type room struct {
 	ours sqlite3.Tsqlite3_io_methods
-	page [Size]byte
+	page [pageSize]byte
 	size int64
 }
 
@@ -187,7 +187,7 @@ func (f *file) begin(tls *libc.TLS, p uintptr) int32 {
 	if f.sums = has(first); !f.sums {
 		return sqlite3.SQLITE_OK
 	}
-	f.mark = binary.BigEndian.Uint32(first[Size-8:])
+	f.mark = binary.BigEndian.Uint32(first[pageSize-8:])
 	st, err := os.Stat(f.name + "-wal")
 	logged := err == nil && st.Size() > 0
 	// The last writer did not close it, or another program wrote its first page.
@@ -230,8 +230,8 @@ func (f *file) resum(tls *libc.TLS, p uintptr) int32 {
 		return rc
 	}
 	page := f.page
-	for n := uint32(1); int64(n)*Size <= at[room](f.room).size; n++ {
-		off := int64(n-1) * Size
+	for n := uint32(1); int64(n)*pageSize <= at[room](f.room).size; n++ {
+		off := int64(n-1) * pageSize
 		if rc := f.get(tls, p, off); rc != sqlite3.SQLITE_OK {
 			return rc
 		}
@@ -258,12 +258,12 @@ func empty(page []byte) bool {
 
 // get reads the page at off into f.page.
 func (f *file) get(tls *libc.TLS, p uintptr, off int64) int32 {
-	return call[ioFunc](f.under().FxRead)(tls, p, f.room+unsafe.Offsetof(room{}.page), Size, off)
+	return call[ioFunc](f.under().FxRead)(tls, p, f.room+unsafe.Offsetof(room{}.page), pageSize, off)
 }
 
 // putReserve writes the end of f.page to the page at off.
 func (f *file) putReserve(tls *libc.TLS, p uintptr, off int64) int32 {
-	return call[ioFunc](f.under().FxWrite)(tls, p, f.room+unsafe.Offsetof(room{}.page)+Size-pageReserve, pageReserve, off+Size-pageReserve)
+	return call[ioFunc](f.under().FxWrite)(tls, p, f.room+unsafe.Offsetof(room{}.page)+pageSize-pageReserve, pageReserve, off+pageSize-pageReserve)
 }
 
 func (l *layer) close(tls *libc.TLS, p uintptr) int32 {
@@ -295,35 +295,35 @@ func (l *layer) read(tls *libc.TLS, p, buf uintptr, n int32, off int64) int32 {
 	if n < 512 {
 		return rc // of the head alone
 	}
-	if rc == sqlite3.SQLITE_IOERR_SHORT_READ || rc == sqlite3.SQLITE_OK && (n != Size || off%Size != 0) {
+	if rc == sqlite3.SQLITE_IOERR_SHORT_READ || rc == sqlite3.SQLITE_OK && (n != pageSize || off%pageSize != 0) {
 		return sqlite3.SQLITE_IOERR_DATA // cut, or the head tells another size of page
 	}
 	if rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	page := bytesAt(buf, Size)
-	number := uint32(off/Size) + 1
+	page := bytesAt(buf, pageSize)
+	number := uint32(off/pageSize) + 1
 	if !whole(number, page) && !(f.lenient && bare(page) && !empty(page)) {
 		return sqlite3.SQLITE_IOERR_DATA
 	}
 	// What goes into the log from here has none: programs that know nothing of
 	// checksums may fold it into the file, and what they write must not look damaged.
-	binary.BigEndian.PutUint64(page[Size-8:], 0)
+	binary.BigEndian.PutUint64(page[pageSize-8:], 0)
 	return sqlite3.SQLITE_OK
 }
 
 func (l *layer) write(tls *libc.TLS, p, buf uintptr, n int32, off int64) int32 {
 	f := l.of(p)
-	if n != Size || off%Size != 0 {
+	if n != pageSize || off%pageSize != 0 {
 		return call[ioFunc](f.under().FxWrite)(tls, p, buf, n, off)
 	}
-	page := bytesAt(buf, Size)
-	number, mark := uint32(off/Size)+1, uint32(0)
+	page := bytesAt(buf, pageSize)
+	number, mark := uint32(off/pageSize)+1, uint32(0)
 	if number == 1 {
 		mark = f.mark
 	}
 	set(number, page, mark)
 	rc := call[ioFunc](f.under().FxWrite)(tls, p, buf, n, off)
-	binary.BigEndian.PutUint64(page[Size-8:], 0)
+	binary.BigEndian.PutUint64(page[pageSize-8:], 0)
 	return rc
 }

@@ -216,7 +216,7 @@ func (s *Store) PutCase(ctx context.Context, k results.Key, c results.Case) erro
 
 func must(ok bool, what string) {
 	if !ok {
-		panic("results: internal error: " + what)
+		panic("store: internal error: " + what)
 	}
 }
 
@@ -357,7 +357,7 @@ func flags(f []results.Flag) any {
 func marshal(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("results: internal error: " + err.Error())
+		panic("store: internal error: " + err.Error())
 	}
 	return string(b)
 }

@@ -27,7 +27,7 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 		read := map[said]results.Outcome{}
 		names := results.Names{}
 		err := s.each(ctx, "SELECT t.item, t.arm, t.condition, t.repeat, attempts, failure_kind, invalid, flags FROM trial t WHERE study = ? AND model = ?",
-			[]any{study, model}, nil, func(r *Stmt) (bool, error) {
+			[]any{study, model}, nil, func(r *sqliteStmt) (bool, error) {
 				o := results.KeyedOutcome{Key: results.Key{Study: study, Model: model, Item: name(names, r.Bytes(0)), Arm: name(names, r.Bytes(1)),
 					Condition: name(names, r.Bytes(2)), Repeat: int(r.Int(3))}}
 				o.Attempts, o.Failed, o.Kind = int(r.Int(4)), !r.Null(5), name(names, r.Bytes(5))
@@ -54,8 +54,8 @@ func (s *Store) OutcomesOf(ctx context.Context, study, model string) iter.Seq2[r
 
 // each goes through the rows of a query on a connection of its own until take says no
 // more; begin prepares what take reads beside.
-func (s *Store) each(ctx context.Context, query string, args []any, begin func(*Conn) error, take func(*Stmt) (bool, error)) error {
-	return s.connected(func(conn *Conn) error {
+func (s *Store) each(ctx context.Context, query string, args []any, begin func(*sqliteConn) error, take func(*sqliteStmt) (bool, error)) error {
+	return s.connected(func(conn *sqliteConn) error {
 		if begin != nil {
 			if err := begin(conn); err != nil {
 				return err
@@ -79,8 +79,8 @@ func (s *Store) each(ctx context.Context, query string, args []any, begin func(*
 }
 
 // connected does what reads the trials, on a connection of its own.
-func (s *Store) connected(do func(*Conn) error) error {
-	conn, err := s.file.Connect(readingTrials, rowCache)
+func (s *Store) connected(do func(*sqliteConn) error) error {
+	conn, err := s.file.connect(readingTrials, rowCache)
 	if err != nil {
 		return err
 	}
@@ -122,10 +122,10 @@ func (s *Store) rows(ctx context.Context, study string, more beside) iter.Seq2[r
 		var r *reader
 		where, args := ofStudy(study)
 		err := s.each(ctx, "SELECT "+judgedColumns+" FROM trial t"+where+" ORDER BY "+keyColumns,
-			args, func(conn *Conn) (err error) {
+			args, func(conn *sqliteConn) (err error) {
 				r, err = newReader(conn, more)
 				return err
-			}, func(row *Stmt) (bool, error) {
+			}, func(row *sqliteStmt) (bool, error) {
 				v, err := r.Read(row)
 				return err == nil && yield(v, nil), err
 			})
@@ -147,7 +147,7 @@ type place struct {
 func (s *Store) Places(ctx context.Context, study, model string) ([]place, error) {
 	var out []place
 	err := s.each(ctx, "SELECT t.item, count(*), min(t.id) FROM trial t WHERE study = ? AND model = ? GROUP BY t.item ORDER BY t.item", []any{study, model}, nil,
-		func(r *Stmt) (bool, error) {
+		func(r *sqliteStmt) (bool, error) {
 			out = append(out, place{string(r.Bytes(0)), int(r.Int(1)), r.Int(2)})
 			return true, nil
 		})
@@ -162,7 +162,7 @@ func (s *Store) JudgedItems(ctx context.Context, study, model string, answers bo
 	return func(yield func([]results.JudgedRow, error) bool) {
 		err := s.file.Flush(ctx)
 		if err == nil {
-			err = s.connected(func(conn *Conn) error { return judgedItems(ctx, conn, study, model, answers, items, yield) })
+			err = s.connected(func(conn *sqliteConn) error { return judgedItems(ctx, conn, study, model, answers, items, yield) })
 		}
 		if err != nil {
 			yield(nil, err)
@@ -170,7 +170,7 @@ func (s *Store) JudgedItems(ctx context.Context, study, model string, answers bo
 	}
 }
 
-func judgedItems(ctx context.Context, conn *Conn, study, model string, answers bool, items iter.Seq[string], yield func([]results.JudgedRow, error) bool) error {
+func judgedItems(ctx context.Context, conn *sqliteConn, study, model string, answers bool, items iter.Seq[string], yield func([]results.JudgedRow, error) bool) error {
 	r, err := newReader(conn, beside{Judgments: true, Answers: answers})
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func judgedItems(ctx context.Context, conn *Conn, study, model string, answers b
 func (s *Store) Ended(ctx context.Context, study string) iter.Seq2[results.Ended, error] {
 	return func(yield func(results.Ended, error) bool) {
 		const together = 4096
-		if err := s.connected(func(conn *Conn) error { return ended(ctx, conn, study, together, yield) }); err != nil {
+		if err := s.connected(func(conn *sqliteConn) error { return ended(ctx, conn, study, together, yield) }); err != nil {
 			yield(results.Ended{}, err)
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Store) Ended(ctx context.Context, study string) iter.Seq2[results.Ended
 
 // ended reads so many trials together, and what was said in them in the order of the
 // file: in Key order alone it would be sought for each.
-func ended(ctx context.Context, conn *Conn, study string, together int, yield func(results.Ended, error) bool) error {
+func ended(ctx context.Context, conn *sqliteConn, study string, together int, yield func(results.Ended, error) bool) error {
 	names := results.Names{}
 	said, err := newSaid(conn, names)
 	if err != nil {

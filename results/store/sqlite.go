@@ -1,8 +1,8 @@
-// Cursor reads rows straight from SQLite's library: of a million trials with all
+// Rows are read straight from SQLite's library: of a million trials with all
 // that judges said, database/sql and the copies that it makes take as long as SQLite.
 //
-//  1. OpenCursor connects to a file. A Conn and its statements are of one goroutine.
-//  2. Prepare makes a Stmt; Bind says of what, Next goes through the rows.
+//  1. connectSQLite connects to a file. A sqliteConn and its statements are of one goroutine.
+//  2. Prepare makes a sqliteStmt; Bind says of what, Next goes through the rows.
 //  3. Columns are read by their place, from 0. Bytes are SQLite's own, until the next row.
 
 package store
@@ -15,28 +15,28 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Error is what SQLite refused.
-type Error struct {
+// sqliteError is what SQLite refused.
+type sqliteError struct {
 	code int
 	msg  string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.msg, e.code) }
+func (e *sqliteError) Error() string { return fmt.Sprintf("%s (%d)", e.msg, e.code) }
 
 // Code is SQLite's whole result code.
-func (e *Error) Code() int { return e.code }
+func (e *sqliteError) Code() int { return e.code }
 
-// Conn is a connection.
-type Conn struct {
+// sqliteConn is a connection.
+type sqliteConn struct {
 	tls   *libc.TLS
 	db    uintptr
-	stmts []*Stmt
+	stmts []*sqliteStmt
 }
 
-// OpenCursor connects to the file of a URI, whose parameters vfs and mode count, and runs
+// connectSQLite connects to the file of a URI, whose parameters vfs and mode count, and runs
 // pragmas.
-func OpenCursor(uri string, pragmas ...string) (*Conn, error) {
-	c := &Conn{tls: libc.NewTLS()}
+func connectSQLite(uri string, pragmas ...string) (*sqliteConn, error) {
+	c := &sqliteConn{tls: libc.NewTLS()}
 	name, err := libc.CString(uri)
 	if err != nil {
 		c.tls.Close()
@@ -70,7 +70,7 @@ func OpenCursor(uri string, pragmas ...string) (*Conn, error) {
 }
 
 // Close ends the connection with its statements.
-func (c *Conn) Close() {
+func (c *sqliteConn) Close() {
 	for _, s := range c.stmts {
 		s.free()
 	}
@@ -79,7 +79,7 @@ func (c *Conn) Close() {
 }
 
 // Exec runs a statement that has no parameters, and leaves its rows unread.
-func (c *Conn) Exec(query string) error {
+func (c *sqliteConn) Exec(query string) error {
 	s, err := c.Prepare(query)
 	if err != nil {
 		return err
@@ -89,26 +89,26 @@ func (c *Conn) Exec(query string) error {
 	return s.Err()
 }
 
-func (c *Conn) error(rc int32) error {
+func (c *sqliteConn) error(rc int32) error {
 	msg := "out of memory"
 	if p := sqlite3.Xsqlite3_errmsg(c.tls, c.db); p != 0 {
 		msg = libc.GoString(p)
 	}
-	return &Error{int(rc), msg}
+	return &sqliteError{int(rc), msg}
 }
 
-func noMemory() error { return &Error{sqlite3.SQLITE_NOMEM, "out of memory"} }
+func noMemory() error { return &sqliteError{sqlite3.SQLITE_NOMEM, "out of memory"} }
 
-// Stmt is a prepared statement.
-type Stmt struct {
-	c     *Conn
+// sqliteStmt is a prepared statement.
+type sqliteStmt struct {
+	c     *sqliteConn
 	p     uintptr
 	texts []uintptr // bound
 	err   error
 }
 
 // Prepare makes a statement of a query.
-func (c *Conn) Prepare(query string) (*Stmt, error) {
+func (c *sqliteConn) Prepare(query string) (*sqliteStmt, error) {
 	text, err := libc.CString(query)
 	if err != nil {
 		return nil, err
@@ -122,14 +122,14 @@ func (c *Conn) Prepare(query string) (*Stmt, error) {
 	if rc := sqlite3.Xsqlite3_prepare_v2(c.tls, c.db, text, -1, out, 0); rc != sqlite3.SQLITE_OK {
 		return nil, c.error(rc)
 	}
-	s := &Stmt{c: c, p: *at[uintptr](out)}
+	s := &sqliteStmt{c: c, p: *at[uintptr](out)}
 	c.stmts = append(c.stmts, s)
 	return s, nil
 }
 
 // Bind begins the rows of these values of ?1, ?2 and so on, which are texts and whole
 // numbers.
-func (s *Stmt) Bind(values ...any) {
+func (s *sqliteStmt) Bind(values ...any) {
 	s.err = nil
 	sqlite3.Xsqlite3_reset(s.c.tls, s.p)
 	s.forget()
@@ -156,7 +156,7 @@ func (s *Stmt) Bind(values ...any) {
 }
 
 // BindInt is Bind of one number, which is done for every trial.
-func (s *Stmt) BindInt(place int, v int64) {
+func (s *sqliteStmt) BindInt(place int, v int64) {
 	if place == 1 {
 		s.err = nil
 		sqlite3.Xsqlite3_reset(s.c.tls, s.p)
@@ -166,20 +166,20 @@ func (s *Stmt) BindInt(place int, v int64) {
 	}
 }
 
-func (s *Stmt) forget() {
+func (s *sqliteStmt) forget() {
 	for _, t := range s.texts {
 		libc.Xfree(s.c.tls, t)
 	}
 	s.texts = s.texts[:0]
 }
 
-func (s *Stmt) free() {
+func (s *sqliteStmt) free() {
 	sqlite3.Xsqlite3_finalize(s.c.tls, s.p)
 	s.forget()
 }
 
 // Next goes to the next row; false: there is none, or Err says why there is not.
-func (s *Stmt) Next() bool {
+func (s *sqliteStmt) Next() bool {
 	if s.err != nil {
 		return false
 	}
@@ -195,25 +195,25 @@ func (s *Stmt) Next() bool {
 }
 
 // Err is why the rows ended early.
-func (s *Stmt) Err() error { return s.err }
+func (s *sqliteStmt) Err() error { return s.err }
 
 // Null says that a column has no value.
-func (s *Stmt) Null(column int) bool {
+func (s *sqliteStmt) Null(column int) bool {
 	return sqlite3.Xsqlite3_column_type(s.c.tls, s.p, int32(column)) == sqlite3.SQLITE_NULL
 }
 
 // Int is a whole number; of NULL 0.
-func (s *Stmt) Int(column int) int64 {
+func (s *sqliteStmt) Int(column int) int64 {
 	return sqlite3.Xsqlite3_column_int64(s.c.tls, s.p, int32(column))
 }
 
 // Float is a number; of NULL 0.
-func (s *Stmt) Float(column int) float64 {
+func (s *sqliteStmt) Float(column int) float64 {
 	return sqlite3.Xsqlite3_column_double(s.c.tls, s.p, int32(column))
 }
 
 // Bytes is a text or blob, until the next row; of NULL and of an empty one nil.
-func (s *Stmt) Bytes(column int) []byte {
+func (s *sqliteStmt) Bytes(column int) []byte {
 	p := sqlite3.Xsqlite3_column_blob(s.c.tls, s.p, int32(column))
 	if p == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"database/sql"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver
-
-	"assay/results/store"
 )
 
 // made is a file with one table.
@@ -33,9 +31,9 @@ func made(t *testing.T) string {
 	return "file:" + path
 }
 
-func open(t *testing.T, uri string) *store.Conn {
+func connected(t *testing.T, uri string) *sqliteConn {
 	t.Helper()
-	c, err := store.OpenCursor(uri, "cache_size(-1000)")
+	c, err := connectSQLite(uri, "cache_size(-1000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +41,7 @@ func open(t *testing.T, uri string) *store.Conn {
 	return c
 }
 
-func prepared(t *testing.T, c *store.Conn, query string) *store.Stmt {
+func prepared(t *testing.T, c *sqliteConn, query string) *sqliteStmt {
 	t.Helper()
 	s, err := c.Prepare(query)
 	if err != nil {
@@ -66,7 +64,7 @@ func TestRows(t *testing.T) {
 		{id: 4, word: strings.Repeat("é", 5000), noRaw: true},
 		{id: 1 << 62, noWord: true, share: -1e300, noRaw: true},
 	}
-	s := prepared(t, open(t, made(t)), "SELECT id, word, share, raw FROM t ORDER BY id")
+	s := prepared(t, connected(t, made(t)), "SELECT id, word, share, raw FROM t ORDER BY id")
 	for range 2 { // and again
 		s.Bind()
 		var got []row
@@ -81,7 +79,7 @@ func TestRows(t *testing.T) {
 
 // A statement finds what it is bound to, each time.
 func TestBind(t *testing.T) {
-	c := open(t, made(t))
+	c := connected(t, made(t))
 	s := prepared(t, c, "SELECT id FROM t WHERE word = ?1 AND id >= ?2")
 	for _, x := range []struct {
 		word string
@@ -110,9 +108,9 @@ func TestBind(t *testing.T) {
 // those that ended.
 func TestErrors(t *testing.T) {
 	uri := made(t)
-	c := open(t, uri)
+	c := connected(t, uri)
 	code := func(err error) int {
-		var e *store.Error
+		var e *sqliteError
 		if !errors.As(err, &e) {
 			t.Fatalf("%v is no error of SQLite's", err)
 		}
@@ -125,7 +123,7 @@ func TestErrors(t *testing.T) {
 	if err := c.Exec("INSERT INTO t (word) VALUES ('x')"); code(err) != 8 {
 		t.Errorf("writing: %v", err)
 	}
-	if _, err := store.OpenCursor(uri + ".none"); code(err)&0xff != 14 {
+	if _, err := connectSQLite(uri + ".none"); code(err)&0xff != 14 {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	s := prepared(t, c, "SELECT abs(CASE id WHEN 4 THEN -9223372036854775807 - 1 ELSE id END) FROM t ORDER BY id")
