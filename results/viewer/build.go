@@ -367,7 +367,7 @@ func (b *Builder) finish() error {
 	}
 	for i := 1; i < t.Rows; i++ {
 		if t.ordered(i) >= 0 {
-			panic(fmt.Sprintf("index: internal error: trial %+v comes after %+v", t.Key(i), t.Key(i-1)))
+			panic(fmt.Sprintf("viewer: internal error: trial %+v comes after %+v", t.Key(i), t.Key(i-1)))
 		}
 	}
 	if err := h.end(b); err != nil {

@@ -23,24 +23,24 @@ import (
 // timeline is one request, from its first byte on, and what the GPUs drew meanwhile.
 type timeline struct {
 	Turn   int
-	Phases []Phase
+	Phases []phase
 	Power  []*curve
 	Total  string
-	Server []ServerTime
+	Server []serverTime
 	Stamps string
 	Chunks int
 	Alt    string
 }
 
-// Phase is a stretch of the request on an axis of 1000.
-type Phase struct {
+// phase is a stretch of the request on an axis of 1000.
+type phase struct {
 	Name, Class string
 	X, Width    float64
 	Took, Note  string
 }
 
-// ServerTime is a time that the server itself tells.
-type ServerTime struct{ Name, Took string }
+// serverTime is a time that the server itself tells.
+type serverTime struct{ Name, Took string }
 
 func ms(d time.Duration) string {
 	switch {
@@ -52,8 +52,8 @@ func ms(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 }
 
-// Timelines are the requests of an attempt.
-func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*timeline, error) {
+// timelines are the requests of an attempt.
+func timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*timeline, error) {
 	var out []*timeline
 	for i, t := range a.Turns {
 		line := &timeline{Turn: i + 1, Stamps: string(t.Trace.Stamps), Chunks: len(t.Trace.Chunks)}
@@ -63,7 +63,7 @@ func Timelines(ctx context.Context, st *store.Store, a results.Attempt) ([]*time
 			d    *time.Duration
 		}{{"in all", t.Server.Total}, {"waiting", t.Server.Queue}, {"loading the model", t.Server.Load}, {"reading the prompt", t.Server.Prompt}, {"writing the answer", t.Server.Decode}} {
 			if s.d != nil {
-				line.Server = append(line.Server, ServerTime{s.name, ms(*s.d)})
+				line.Server = append(line.Server, serverTime{s.name, ms(*s.d)})
 			}
 		}
 		if ok && a.Session != 0 {
@@ -115,7 +115,7 @@ func (l *timeline) phases(t results.Turn) (from, to time.Duration, ok bool) {
 		if e.until == timing.FirstAnswer && until == at { // nothing came before the answer
 			continue
 		}
-		p := Phase{Name: e.name, Class: e.class, Note: e.note, Took: ms(until - at), X: 1000 * float64(at-from) / float64(to-from), Width: 1000 * float64(until-at) / float64(to-from)}
+		p := phase{Name: e.name, Class: e.class, Note: e.note, Took: ms(until - at), X: 1000 * float64(at-from) / float64(to-from), Width: 1000 * float64(until-at) / float64(to-from)}
 		l.Phases = append(l.Phases, p)
 		words = append(words, p.Name+" "+p.Took)
 		at = until
@@ -216,8 +216,8 @@ func power(s telemetry.Sample) (float64, bool) {
 	return float64(mw), ok
 }
 
-// Readings are the measures of a sample that a person looks for.
-func Readings(s telemetry.Sample) []string {
+// readings are the measures of a sample that a person looks for.
+func readings(s telemetry.Sample) []string {
 	var out []string
 	if mw, ok := power(s); ok {
 		out = append(out, fmt.Sprintf("%.0f W", mw/1000))
@@ -240,8 +240,8 @@ func Readings(s telemetry.Sample) []string {
 // graphNumber is a number for a person.
 func graphNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// Mean is that of n numbers, with four significant digits.
-func Mean(sum float64, n int) string {
+// meanOver is that of n numbers, with four significant digits.
+func meanOver(sum float64, n int) string {
 	v := sum / float64(n)
 	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
 		v = short

@@ -1,4 +1,4 @@
-package viewer_test
+package viewer
 
 import (
 	"errors"
@@ -12,7 +12,6 @@ import (
 	"assay/backends"
 	"assay/results"
 	"assay/results/store"
-	"assay/results/viewer"
 	"assay/timing"
 	"assay/timing/telemetry"
 )
@@ -50,19 +49,19 @@ func TestARequestByHand(t *testing.T) {
 	rec.Chunks([]timing.Chunk{{At: at(1), Runes: 4}, {At: at(2), Runes: 4, Answer: true}, {At: at(3.5), Runes: 4, Answer: true}}, timing.StampsKernel)
 	rec.MarkAt(timing.End, at(4))
 	total, read := 3900*time.Millisecond, 12*time.Second
-	lines, err := viewer.Timelines(ctx, st, results.Attempt{Session: ses.ID, Turns: []results.Turn{{Trace: rec.Trace(), Server: backends.Timings{Total: &total, Prompt: &read}}}})
+	lines, err := timelines(ctx, st, results.Attempt{Session: ses.ID, Turns: []results.Turn{{Trace: rec.Trace(), Server: backends.Timings{Total: &total, Prompt: &read}}}})
 	if err != nil || len(lines) != 1 {
 		t.Fatalf("%d lines, %v", len(lines), err)
 	}
 	l := lines[0]
-	for i, want := range []viewer.Phase{{Name: "upload", X: 0, Width: 25, Took: "100.0 ms"}, {Name: "queue and prefill", X: 25, Width: 225, Took: "900.0 ms"}, {Name: "reasoning", X: 250, Width: 250, Took: "1.00 s"},
+	for i, want := range []phase{{Name: "upload", X: 0, Width: 25, Took: "100.0 ms"}, {Name: "queue and prefill", X: 25, Width: 225, Took: "900.0 ms"}, {Name: "reasoning", X: 250, Width: 250, Took: "1.00 s"},
 		{Name: "answer", X: 500, Width: 375, Took: "1.50 s"}, {Name: "end", X: 875, Width: 125, Took: "500.0 ms"}} {
 		if got := l.Phases[i]; got.Name != want.Name || math.Abs(got.X-want.X) > 1e-6 || math.Abs(got.Width-want.Width) > 1e-6 || got.Took != want.Took {
 			t.Errorf("phase %d is %+v, want %+v", i, got, want)
 		}
 	}
 	if l.Turn != 1 || l.Chunks != 3 || l.Total != "4.00 s" || l.Alt != "Request of 4.00 s: upload 100.0 ms, queue and prefill 900.0 ms, reasoning 1.00 s, answer 1.50 s, end 500.0 ms" ||
-		!slices.Equal(l.Server, []viewer.ServerTime{{Name: "in all", Took: "3.90 s"}, {Name: "reading the prompt", Took: "12.0 s"}}) {
+		!slices.Equal(l.Server, []serverTime{{Name: "in all", Took: "3.90 s"}, {Name: "reading the prompt", Took: "12.0 s"}}) {
 		t.Errorf("%+v", l)
 	}
 	if len(l.Power) != 1 || l.Power[0].High != "250" || l.Power[0].Alt != "Power of H100 (synthetic) during the request, from 0 to 250 W" {
@@ -80,13 +79,13 @@ func TestReadings(t *testing.T) {
 	for m, v := range map[telemetry.Measure]int64{telemetry.PowerAverage: 51_499, telemetry.CoreBusy: 97, telemetry.MemoryUsed: 3 << 29, telemetry.TempCore: 64_400, telemetry.ClockCore: 1410, telemetry.DiskFree: 7 << 30, telemetry.Throttle: 1} {
 		s.Set(m, v)
 	}
-	if got, want := viewer.Readings(s), []string{"51 W", "97 % busy", "1.5 GiB in use", "64 °C", "1410 MHz", "7 GiB of disk free", "throttled"}; !slices.Equal(got, want) {
+	if got, want := readings(s), []string{"51 W", "97 % busy", "1.5 GiB in use", "64 °C", "1410 MHz", "7 GiB of disk free", "throttled"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if s.Set(telemetry.PowerInstant, 60_000); viewer.Readings(s)[0] != "60 W" {
-		t.Errorf("what a device draws now comes before its mean: %q", viewer.Readings(s))
+	if s.Set(telemetry.PowerInstant, 60_000); readings(s)[0] != "60 W" {
+		t.Errorf("what a device draws now comes before its mean: %q", readings(s))
 	}
-	if got := viewer.Mean(2, 3); got != "0.6667" {
+	if got := meanOver(2, 3); got != "0.6667" {
 		t.Errorf("a mean of 2/3 is %s", got)
 	}
 }

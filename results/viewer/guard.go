@@ -40,7 +40,7 @@ func Guard(o Options, h http.Handler) http.Handler {
 	if o.Proxy != "" {
 		// The proxy may pass its own name for us on.
 		if err := cross.AddTrustedOrigin(strings.TrimSuffix(o.Proxy, "/")); err != nil {
-			panic("serve: internal error: a proxy that was not checked: " + err.Error())
+			panic("viewer: internal error: a proxy that was not checked: " + err.Error())
 		}
 	}
 	var inner http.Handler = h

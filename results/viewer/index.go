@@ -3,7 +3,7 @@
 //
 //  1. A Builder takes trials in Key order (build.go) and writes a file.
 //  2. Open reads the columns of a file; the words stay in it (file.go).
-//  3. Select finds trials; a Selection orders and counts them (query.go).
+//  3. selects finds trials; a Selection orders and counts them (query.go).
 //
 // Every column is a list of its different cells in order, and a number of a cell for
 // each trial: comparing numbers of cells compares cells.
@@ -247,7 +247,7 @@ func (t *Table) Close() error {
 func mustColumns(cols []results.FileColumn) {
 	for i, k := range KeyColumns() {
 		if i >= len(cols) || cols[i].Name != k.Name {
-			panic(fmt.Sprintf("index: internal error: column %d is not %s", i, k.Name))
+			panic(fmt.Sprintf("viewer: internal error: column %d is not %s", i, k.Name))
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestSelectIsWhatItSays(t *testing.T) {
 			}
 			q.Where = append(q.Where, w)
 		}
-		sel, err := table.Select(q)
+		sel, err := table.selects(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestManyNumbers(t *testing.T) {
 				t.Fatalf("%d trials: the score of trial %d is %+v, want %+v", n, i, got, x.cells[0])
 			}
 		}
-		sel, err := table.Select(query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
+		sel, err := table.selects(query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestWordsInParts(t *testing.T) {
 	}
 	defer table.Close()
 	for words, want := range map[string]int{"all": 30, "every1": 10, "all every1": 10, "each29": 1, "each7 every1": 1, "each8 every1": 0, "ever": 30, "none": 0, "": 30, " ,": 30} {
-		sel, err := table.Select(query{Words: words})
+		sel, err := table.selects(query{Words: words})
 		if err != nil || sel.Len() != want {
 			t.Errorf("%q: %d trials (%v), want %d", words, sel.Len(), err, want)
 		}
@@ -318,7 +318,7 @@ func TestWhatCannotBeAskedIsSaid(t *testing.T) {
 		`score: expected one number, found 0 values`:                                    {Where: []Filter{{Column: "score", Op: most}}},
 		`score: expected one of [is not least most holds missing known], found "about"`: {Where: []Filter{{Column: "score", Op: "about"}}},
 	} {
-		if _, err := table.Select(q); err == nil || err.Error() != want {
+		if _, err := table.selects(q); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", q, err, want)
 		}
 	}
@@ -345,7 +345,7 @@ func TestAtTheEdges(t *testing.T) {
 		"[]":          {Words: "hea size"},
 		"[0 1 2 4]":   {Words: "hea"},
 	} {
-		s, err := table.Select(q)
+		s, err := table.selects(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +414,7 @@ func TestABeginningFindsAllItsWords(t *testing.T) {
 	}
 	table := built(t, filepath.Join(t.TempDir(), "i"), trials)
 	defer table.Close()
-	s, err := table.Select(query{Words: "lun"})
+	s, err := table.selects(query{Words: "lun"})
 	if err != nil || s.Len() != 300 {
 		t.Errorf("%d trials have a word that begins so, want 300: %v", s.Len(), err)
 	}
@@ -422,10 +422,10 @@ func TestABeginningFindsAllItsWords(t *testing.T) {
 	for i := range table.words.list {
 		table.words.list[i] = fmt.Sprintf("lung%06d", i)
 	}
-	if _, err := table.Select(query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
+	if _, err := table.selects(query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
 		t.Error(err)
 	}
-	if _, err := table.Select(query{Words: "lung0"}); err == nil {
+	if _, err := table.selects(query{Words: "lung0"}); err == nil {
 		t.Error("some are left out")
 	}
 }

@@ -19,8 +19,8 @@ type arrival struct {
 	Trials int
 }
 
-// Recent are the last attempts at trials, newest first; Trials is not set.
-func Recent(ctx context.Context, st *store.Store, most int) ([]arrival, error) {
+// recent are the last attempts at trials, newest first; Trials is not set.
+func recent(ctx context.Context, st *store.Store, most int) ([]arrival, error) {
 	var out []arrival
 	for a, err := range store.Query(ctx, st.File(), "reading the latest trials", "SELECT coalesce(started_ns, 0), outcome = 'failure' FROM attempt WHERE trial IS NOT NULL ORDER BY trial DESC, n DESC LIMIT ?",
 		[]any{most}, func(row func(...any) error) (a arrival, err error) {
@@ -39,10 +39,10 @@ func Recent(ctx context.Context, st *store.Store, most int) ([]arrival, error) {
 	return out, nil
 }
 
-// Ordered says whether arrivals, newest first or oldest first, come in the order in which they
+// ordered says whether arrivals, newest first or oldest first, come in the order in which they
 // were begun, as far as requests beside each other let them. Those of a store that was merged
 // come by Key.
-func Ordered(all []arrival) bool {
+func ordered(all []arrival) bool {
 	if len(all) < 3 {
 		return true
 	}
@@ -66,10 +66,10 @@ func Ordered(all []arrival) bool {
 	return 2*back <= most.Sub(least)
 }
 
-// Course is when trials were begun, at some points of the whole run, in the order in
+// course is when trials were begun, at some points of the whole run, in the order in
 // which they were first stored; none of a store in which that is another order than that of
 // time.
-func Course(ctx context.Context, st *store.Store, points int) ([]arrival, error) {
+func course(ctx context.Context, st *store.Store, points int) ([]arrival, error) {
 	var top int
 	if _, err := st.File().One(ctx, "reading the latest trials", "SELECT coalesce(max(trial), 0) FROM attempt WHERE trial IS NOT NULL", nil, &top); err != nil || top == 0 {
 		return nil, err
@@ -87,7 +87,7 @@ func Course(ctx context.Context, st *store.Store, points int) ([]arrival, error)
 			out = append(out, a)
 		}
 	}
-	if !Ordered(out) {
+	if !ordered(out) {
 		return nil, nil
 	}
 	// Requests beside each other are stored as they end.

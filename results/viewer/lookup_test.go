@@ -1,4 +1,4 @@
-package viewer_test
+package viewer
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"assay/results"
 	"assay/results/store"
-	"assay/results/viewer"
 )
 
 // TestCourseIsOfStoresInOrder: requests beside each other end in another order than they began
@@ -37,12 +36,12 @@ func TestCourseIsOfStoresInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		course, err := viewer.Course(t.Context(), st, 120)
+		course, err := course(t.Context(), st, 120)
 		if err != nil || (len(course) > 0) != c.want {
 			t.Errorf("%s: a course of %d points, %v", c.name, len(course), err)
 		}
-		recent, err := viewer.Recent(t.Context(), st, 30)
-		if err != nil || len(recent) != 30 || viewer.Ordered(recent) != c.want {
+		recent, err := recent(t.Context(), st, 30)
+		if err != nil || len(recent) != 30 || ordered(recent) != c.want {
 			t.Errorf("%s: %d recent ones, %v", c.name, len(recent), err)
 		}
 		if err := st.Close(); err != nil {

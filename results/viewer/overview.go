@@ -200,7 +200,7 @@ func (v *viewer) run(w http.ResponseWriter, req *http.Request, r *Run) error {
 // throughput says how fast answers come, and when the rest will be there.
 func (v *viewer) throughput(ctx context.Context, r *Run, page *runPage, left int) error {
 	const most, window = 2000, 2 * time.Minute
-	recent, err := Recent(ctx, r.Store, most)
+	recent, err := recent(ctx, r.Store, most)
 	if err != nil || len(recent) == 0 {
 		return err
 	}
@@ -213,7 +213,7 @@ func (v *viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	}
 	switch oldest := now.Sub(recent[len(recent)-1].Started); {
 	case n == 0 || left == 0 && now.Sub(recent[0].Started) > 10*time.Second: // it is at its end
-		if Ordered(recent) { // else it is not known which was the last
+		if ordered(recent) { // else it is not known which was the last
 			page.Rate = "The last request was begun at " + recent[0].Started.Format("2006-01-02 15:04:05") + " UTC."
 		}
 	default:
@@ -227,7 +227,7 @@ func (v *viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 			page.Rate += fmt.Sprintf(" At that pace the other %d trials take %s.", left, (time.Duration(float64(left) / perMinute * float64(time.Minute))).Round(time.Second))
 		}
 	}
-	course, err := Course(ctx, r.Store, 120)
+	course, err := course(ctx, r.Store, 120)
 	if err != nil || len(course) < 2 {
 		return err
 	}
@@ -261,11 +261,11 @@ func (r *Run) finds(t *Table) studyFinds {
 		if !there {
 			continue
 		}
-		if s, err := t.Select(query{Where: f.Where}); err == nil {
+		if s, err := t.selects(query{Where: f.Where}); err == nil {
 			out.Finds = append(out.Finds, foundTrials{f.Title, s.Len(), r.Link("trials", q)})
 		}
 	}
-	if all, err := t.Select(query{}); err == nil {
+	if all, err := t.selects(query{}); err == nil {
 		for _, c := range all.Counts("failure", 100) {
 			if c.Cell.Kind == Text && c.N > 0 {
 				out.Failures = append(out.Failures, failureRow{t.Study, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {t.Study}, "is.failure": {c.Cell.Text}})})
@@ -308,7 +308,7 @@ func (r *Run) devices(ctx context.Context) ([]device, error) {
 				xs, ys = append(xs, s.At.Seconds()), append(ys, mw/1000)
 			}
 			if i == len(samples)-1 {
-				now = Readings(s)
+				now = readings(s)
 			}
 		}
 		o.Now = strings.Join(now, ", ")

@@ -47,8 +47,8 @@ type selection struct {
 	down  bool
 }
 
-// Select finds trials. The error says what of the query cannot be read.
-func (t *Table) Select(q query) (*selection, error) {
+// selects finds trials. The error says what of the query cannot be read.
+func (t *Table) selects(q query) (*selection, error) {
 	s := &selection{table: t, sort: -1, down: q.Down}
 	if q.Sort != "" {
 		if s.sort = t.place(q.Sort); s.sort < 0 {

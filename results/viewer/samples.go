@@ -23,7 +23,7 @@ func Samples(w http.ResponseWriter, r *http.Request, img image.Image) error {
 		head.Set("Vary", "Accept-Encoding")
 		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		if err != nil {
-			panic("serve: internal error: " + err.Error())
+			panic("viewer: internal error: " + err.Error())
 		}
 		if err := encode(z, img); err != nil {
 			return err

@@ -209,7 +209,7 @@ func (v *viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	if out.Ran, err = hardware(ctx, r.Store, last.Session, k.Model); err != nil {
 		return out, err
 	}
-	out.Timeline, err = Timelines(ctx, r.Store, last)
+	out.Timeline, err = timelines(ctx, r.Store, last)
 	return out, err
 }
 

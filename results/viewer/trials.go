@@ -92,7 +92,7 @@ func (r *Run) selected(v view) (*Table, *selection, error) {
 		}
 		return nil, nil, missing("no trials of a study %q are stored; there are: %s", v.Study, strings.Join(r.studies(), ", "))
 	}
-	s, err := t.Select(v.Query)
+	s, err := t.selects(v.Query)
 	if err != nil {
 		return nil, nil, problem{http.StatusBadRequest, err}
 	}
@@ -176,7 +176,7 @@ func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
 	for _, c := range page.Heads {
 		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), Mean(sum, n), n))
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), meanOver(sum, n), n))
 		}
 	}
 	if asked.Page > 1 {
@@ -220,7 +220,7 @@ func (p *trialsPage) facets(r *Run, t *Table, chosen *selection, asked view) {
 			others := asked.Query
 			others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), own)
 			var err error
-			if s, err = t.Select(others); err != nil {
+			if s, err = t.selects(others); err != nil {
 				continue
 			}
 		}
