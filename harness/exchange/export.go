@@ -2,7 +2,7 @@
 // to other programs.
 //
 //  1. TableOf lays out trials, judgments, attempts and samples of devices as rows for a
-//     notebook, with every column's unit and meaning (trials.go, rows.go, beside.go). Write
+//     notebook, with every column's unit and meaning (trials.go, attempts.go, beside.go). Write
 //     puts them into a file: CSV, JSON Lines or Parquet (write.go, formats.go).
 //  2. Read reads answers that other programs had from models (read.go); Join finds the
 //     planned trial of each, and Put stores them as trials without times (join.go).
@@ -140,7 +140,7 @@ func union(all []results.FileColumn, more []results.FileColumn) ([]results.FileC
 			at, all = len(all), append(all, c)
 		}
 		if all[at].Kind != c.Kind {
-			panic(fmt.Sprintf("export: internal error: column %s is %s and %s", c.Name, all[at].Kind, c.Kind))
+			panic(fmt.Sprintf("exchange: internal error: column %s is %s and %s", c.Name, all[at].Kind, c.Kind))
 		}
 		places[i] = at
 	}

@@ -85,7 +85,7 @@ func (f *csvFile) Write(row []any) error {
 		case bool:
 			f.cells[i] = strconv.FormatBool(v)
 		default:
-			panic(fmt.Sprintf("export: internal error: a value of type %T", v))
+			panic(fmt.Sprintf("exchange: internal error: a value of type %T", v))
 		}
 	}
 	return f.w.Write(f.cells)
@@ -190,7 +190,7 @@ func goType(k results.ColumnKind) reflect.Type {
 	case results.TruthColumn:
 		return reflect.TypeFor[bool]()
 	}
-	panic(fmt.Sprintf("export: internal error: no kind %q", k))
+	panic(fmt.Sprintf("exchange: internal error: no kind %q", k))
 }
 
 func (f *parquetFile) Write(row []any) error {
@@ -209,7 +209,7 @@ func (f *parquetFile) Write(row []any) error {
 		case bool:
 			*to = parquet.BooleanValue(v)
 		default:
-			panic(fmt.Sprintf("export: internal error: a value of type %T", v))
+			panic(fmt.Sprintf("exchange: internal error: a value of type %T", v))
 		}
 		to.SetDefinitionLevel(1)
 		to.SetColumnIndex(i)

@@ -108,7 +108,7 @@ func JoinAnswers(file string, rows []AnswerRow, t Target, p *plan.Plan, set *dat
 		first[k] = r.Line
 		a := results.Attempt{}
 		if r.Failure != "" {
-			a.Failure = &results.Failure{Kind: Failure, Message: r.Failure}
+			a.Failure = &results.Failure{Kind: scoreFailure, Message: r.Failure}
 			out.Failures++
 		} else {
 			a.Output = &results.Output{Answer: r.Answer, Reasoning: r.Reasoning}
@@ -129,8 +129,8 @@ func JoinAnswers(file string, rows []AnswerRow, t Target, p *plan.Plan, set *dat
 	return out, bad
 }
 
-// Failure is the kind of failures that were made elsewhere.
-const Failure = "imported"
+// scoreFailure is the kind of failures that were made elsewhere.
+const scoreFailure = "imported"
 
 func example(set *dataset.Dataset, byPlace bool) string {
 	switch {

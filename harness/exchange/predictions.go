@@ -14,13 +14,13 @@ import "strings"
 
 // The formats.
 const (
-	FormatVLMEvalKit = "vlmevalkit"
+	formatVLMEvalKit = "vlmevalkit"
 	FormatLMMSEval   = "lmms-eval"
 	formatCSV        = "csv"
 )
 
 // ImportFormats are those that Read knows.
-func ImportFormats() []string { return []string{FormatVLMEvalKit, FormatLMMSEval, formatCSV} }
+func ImportFormats() []string { return []string{formatVLMEvalKit, FormatLMMSEval, formatCSV} }
 
 // AnswerRow is an answer, or a failure to get one.
 type AnswerRow struct {

@@ -1,4 +1,4 @@
-package exchange_test
+package exchange
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/exchange"
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/store"
@@ -41,7 +40,7 @@ func TestReadTakesWhatTheProgramsWrite(t *testing.T) {
 			`2 "q1" "B" "because, so" "" cot sham 1|3 "q2" "" "" "timeout"`},
 	}
 	for _, c := range cases {
-		rows, bad := exchange.ReadAnswers(c.format, c.path, []byte(c.text), exchange.Columns{ID: "item", Answer: "answer"})
+		rows, bad := ReadAnswers(c.format, c.path, []byte(c.text), Columns{ID: "item", Answer: "answer"})
 		var got []string
 		for _, r := range rows {
 			s := fmt.Sprintf("%d %q %q %q %q", r.Line, r.ID, r.Answer, r.Reasoning, r.Failure)
@@ -69,7 +68,7 @@ func TestReadTakesAWorkbook(t *testing.T) {
 	if err := book.SaveAs(path); err != nil {
 		t.Fatal(err)
 	}
-	rows, bad := exchange.ReadAnswers(exchange.FormatVLMEvalKit, path, nil, exchange.Columns{})
+	rows, bad := ReadAnswers(formatVLMEvalKit, path, nil, Columns{})
 	if len(bad) > 0 || len(rows) != 2 || rows[0].Line != 2 || rows[0].ID != "3" || rows[0].Answer != said || *rows[0].Gold != "B" || rows[1].Line != 4 || rows[1].Failure == "" {
 		t.Errorf("%+v, %v", rows, bad)
 	}
@@ -92,7 +91,7 @@ func TestReadSaysWhereItIsWrong(t *testing.T) {
 		{"json", "a.json", "", `a.json: expected one of the formats vlmevalkit, lmms-eval, csv, found "json"`},
 	}
 	for _, c := range cases {
-		_, bad := exchange.ReadAnswers(c.format, c.path, []byte(c.text), exchange.Columns{ID: "item", Answer: "answer"})
+		_, bad := ReadAnswers(c.format, c.path, []byte(c.text), Columns{ID: "item", Answer: "answer"})
 		var got []string
 		for _, p := range bad {
 			got = append(got, p.Error())
@@ -117,9 +116,9 @@ func planned(arms ...string) *plan.Plan {
 func TestJoinFindsTrials(t *testing.T) {
 	gold := func(s string) *string { return &s }
 	two := 2
-	rows := []exchange.AnswerRow{{Line: 2, ID: "q1", Answer: "B", Gold: gold("right")}, {Line: 3, ID: "q2", Failure: "no", Gold: gold("b")}, {Line: 4, ID: "q4", Answer: "x"},
+	rows := []AnswerRow{{Line: 2, ID: "q1", Answer: "B", Gold: gold("right")}, {Line: 3, ID: "q2", Failure: "no", Gold: gold("b")}, {Line: 4, ID: "q4", Answer: "x"},
 		{Line: 5, ID: "q1", Answer: "C", Arm: "cot"}, {Line: 6, ID: "q1", Answer: "C", Repeat: &two}}
-	j, bad := exchange.JoinAnswers("f", rows, exchange.Target{Study: "cot", Model: "gpt", Arm: "direct"}, planned("direct", "cot"), set())
+	j, bad := JoinAnswers("f", rows, Target{Study: "cot", Model: "gpt", Arm: "direct"}, planned("direct", "cot"), set())
 	if len(bad) > 0 || j.Answers != 2 || j.Failures != 1 || j.Unplanned != 2 || j.Missing != 3 {
 		t.Fatalf("%+v, %v", j, bad)
 	}
@@ -129,13 +128,13 @@ func TestJoinFindsTrials(t *testing.T) {
 	if a := j.Trials[0].Attempts[0]; a.Turns != nil || a.Output.Answer != "B" || !a.Started.IsZero() || j.Trials[0].Inputs != "" {
 		t.Errorf("something is known of an answer that was made elsewhere: %+v", j.Trials[0])
 	}
-	j, bad = exchange.JoinAnswers("f", []exchange.AnswerRow{{Line: 1, ID: "2", Answer: "x"}}, exchange.Target{Study: "cot", Model: "gpt", ByPlace: true}, planned("direct"), set())
+	j, bad = JoinAnswers("f", []AnswerRow{{Line: 1, ID: "2", Answer: "x"}}, Target{Study: "cot", Model: "gpt", ByPlace: true}, planned("direct"), set())
 	if len(bad) > 0 || len(j.Trials) != 1 || j.Trials[0].Key.Item != "q3" || j.Trials[0].Key.Arm != "direct" {
 		t.Errorf("%+v, %v", j, bad)
 	}
 
-	wrong := []exchange.AnswerRow{{Line: 2, ID: "q9", Answer: "x"}, {Line: 3, ID: "q1", Answer: "x", Gold: gold("left")}, {Line: 4, ID: "q3", Answer: "x"}, {Line: 5, ID: "q3", Answer: "y"}}
-	_, bad = exchange.JoinAnswers("f", wrong, exchange.Target{Study: "cot", Model: "gpt"}, planned("direct"), set())
+	wrong := []AnswerRow{{Line: 2, ID: "q9", Answer: "x"}, {Line: 3, ID: "q1", Answer: "x", Gold: gold("left")}, {Line: 4, ID: "q3", Answer: "x"}, {Line: 5, ID: "q3", Answer: "y"}}
+	_, bad = JoinAnswers("f", wrong, Target{Study: "cot", Model: "gpt"}, planned("direct"), set())
 	want := []string{`f:2: expected an item of data set chest (as "q1"), found "q9"`,
 		`f:3: expected the gold answer of item q1, "B" (--any-gold where only its wording differs: a file of other questions must not be judged by these), found "left"`,
 		"f:5: expected each trial once (arm direct, condition baseline, repeat 0), found item q3 again (first on line 4)"}
@@ -147,15 +146,15 @@ func TestJoinFindsTrials(t *testing.T) {
 	if len(bad) != len(want) {
 		t.Errorf("%v", bad)
 	}
-	if j, bad = exchange.JoinAnswers("f", wrong[1:2], exchange.Target{Study: "cot", Model: "gpt", AnyGold: true}, planned("direct"), set()); len(bad) > 0 || j.Answers != 1 {
+	if j, bad = JoinAnswers("f", wrong[1:2], Target{Study: "cot", Model: "gpt", AnyGold: true}, planned("direct"), set()); len(bad) > 0 || j.Answers != 1 {
 		t.Errorf("%+v, %v", j, bad)
 	}
-	if _, bad = exchange.JoinAnswers("f", wrong[2:], exchange.Target{Study: "cot", Model: "gpt"}, planned("direct", "cot"), set()); len(bad) != 1 || !strings.Contains(bad[0].Error(), "expected --arm cot, or direct: study cot has several") {
+	if _, bad = JoinAnswers("f", wrong[2:], Target{Study: "cot", Model: "gpt"}, planned("direct", "cot"), set()); len(bad) != 1 || !strings.Contains(bad[0].Error(), "expected --arm cot, or direct: study cot has several") {
 		t.Errorf("%v", bad)
 	}
 	left := set()
 	left.Problems = []dataset.Problem{{}}
-	if _, bad = exchange.JoinAnswers("f", wrong[2:], exchange.Target{Study: "cot", Model: "gpt", ByPlace: true}, planned("direct"), left); len(bad) != 1 || !strings.Contains(bad[0].Error(), "places count all rows, found 1 that were left out") {
+	if _, bad = JoinAnswers("f", wrong[2:], Target{Study: "cot", Model: "gpt", ByPlace: true}, planned("direct"), left); len(bad) != 1 || !strings.Contains(bad[0].Error(), "places count all rows, found 1 that were left out") {
 		t.Errorf("%v", bad)
 	}
 }
@@ -178,12 +177,12 @@ func TestPutKeepsWhatIsThere(t *testing.T) {
 		return results.Trial{Key: k(item), Attempts: []results.Attempt{{Output: &results.Output{Answer: text}}}}
 	}
 	failed := func(item string) results.Trial {
-		return results.Trial{Key: k(item), Attempts: []results.Attempt{{Failure: &results.Failure{Kind: exchange.Failure, Message: "no"}}}}
+		return results.Trial{Key: k(item), Attempts: []results.Attempt{{Failure: &results.Failure{Kind: scoreFailure, Message: "no"}}}}
 	}
 	fail := failed("q2")
-	by := exchange.Elsewhere("gpt-4o")
+	by := Elsewhere("gpt-4o")
 	put := func(trials ...results.Trial) (int, error) {
-		return exchange.Put(t.Context(), st, trials, by, func() error { return nil })
+		return Put(t.Context(), st, trials, by, func() error { return nil })
 	}
 	for i, step := range []struct {
 		trials []results.Trial
@@ -220,8 +219,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, text string) {
-		format := exchange.ImportFormats()[int(which)%3]
-		rows, bad := exchange.ReadAnswers(format, "f.tsv", []byte(text), exchange.Columns{ID: "item", Answer: "answer"})
+		format := ImportFormats()[int(which)%3]
+		rows, bad := ReadAnswers(format, "f.tsv", []byte(text), Columns{ID: "item", Answer: "answer"})
 		last := 0
 		for _, r := range rows {
 			if r.ID == "" || (r.Failure == "") == (strings.TrimSpace(r.Answer) == "") {

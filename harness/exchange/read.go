@@ -24,7 +24,7 @@ type Columns struct{ ID, Answer string }
 // All that is wrong is a Problem.
 func ReadAnswers(format, path string, b []byte, cols Columns) ([]AnswerRow, []table.Problem) {
 	switch format {
-	case FormatVLMEvalKit:
+	case formatVLMEvalKit:
 		return readVLMEvalKit(path, b)
 	case FormatLMMSEval:
 		return readLMMSEval(path, b)
