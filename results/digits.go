@@ -180,7 +180,7 @@ func decimalsOf(v float64, significant int) int {
 	e := strconv.FormatFloat(math.Abs(v), 'e', significant-1, 64) // rounds first: 9.96 has one decimal less than 9.94
 	exp, err := strconv.Atoi(e[strings.IndexByte(e, 'e')+1:])
 	if err != nil {
-		panic("digits: internal error: " + err.Error())
+		panic("results: internal error: " + err.Error())
 	}
 	return significant - 1 - exp
 }

@@ -3,7 +3,7 @@
 //  1. draw.go draws answers to be rated. store.go makes a reader study of them, form.go the
 //     form of a case, picture.go its pictures as they were sent; export.go writes what
 //     people said.
-//  2. rated.go joins ratings with the answers and judgments of a store; split.go puts rated
+//  2. ratings.go joins ratings with the answers and judgments of a store; split.go puts rated
 //     answers into two parts, once and for all.
 //  3. measure.go computes: consensus, tau-b, kappa, alpha, AC1, each with intervals.
 //  4. gate.go says which judges may be used, and selects one: rates that must not be above a

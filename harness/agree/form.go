@@ -250,7 +250,7 @@ func (f form) verdict(values map[string][]string) (json.RawMessage, bool) {
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
-		panic("reading: internal error: " + err.Error())
+		panic("agree: internal error: " + err.Error())
 	}
 	return b, true
 }

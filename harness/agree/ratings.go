@@ -1,4 +1,4 @@
-// Rated joins ratings with the answers and judgments of a store.
+// Ratings are joined with the answers and judgments of a store.
 //
 // What people can rate is what a study's rubrics and its study.Rating say.
 

@@ -145,7 +145,7 @@ func (w wanted) Write(ids []backends.Identity) string {
 	t := template.Must(template.New("").Funcs(template.FuncMap{"quoted": quoted, "line": oneLine, "join": func(all []string) string { return strings.Join(all, ", ") }}).Parse(form))
 	var b strings.Builder
 	if err := t.Execute(&b, of); err != nil {
-		panic("draft: internal error: " + err.Error())
+		panic("cli: internal error: " + err.Error())
 	}
 	return b.String()
 }
@@ -154,7 +154,7 @@ func (w wanted) Write(ids []backends.Identity) string {
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic("draft: internal error: " + err.Error()) // a string always marshals
+		panic("cli: internal error: " + err.Error()) // a string always marshals
 	}
 	return string(b)
 }

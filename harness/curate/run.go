@@ -138,7 +138,7 @@ func (q *asker) how() results.Digest {
 		Options map[string]any
 	}{q.way, prompt, q.reach, q.think(), q.m.Options})
 	if err != nil {
-		panic("contamination: internal error: " + err.Error())
+		panic("curate: internal error: " + err.Error())
 	}
 	return results.DigestOf(b)
 }

@@ -52,7 +52,7 @@ func textOf(it dataset.Item, of string) string {
 		}
 		return it.Question
 	}
-	panic(fmt.Sprintf("contamination: internal error: no text %q", of))
+	panic(fmt.Sprintf("curate: internal error: no text %q", of))
 }
 
 // halves cuts a text between its words: of n words the first n/2, and the others. The

@@ -75,7 +75,7 @@ func parseKnowledge(file string, data []byte) (*knowledgeBase, []table.Problem) 
 func ownKnowledge(data []byte) *knowledgeBase {
 	kb, problems := parsed("", data)
 	if len(problems) > 0 {
-		panic(fmt.Sprintf("tables: internal error: knowledge base: %v", table.Listed(problems)))
+		panic(fmt.Sprintf("dataset: internal error: knowledge base: %v", table.Listed(problems)))
 	}
 	return kb
 }

@@ -19,9 +19,9 @@ type recipient struct {
 	What     []string `json:"what"`
 }
 
-// Leaves says what a run sends where. Identifiers of patients that a data set has
+// leaves says what a run sends where. Identifiers of patients that a data set has
 // in columns of their own are in no item, and so in no request.
-func (b *Bench) Leaves() []recipient {
+func (b *Bench) leaves() []recipient {
 	var out []recipient
 	for _, be := range b.Config.Served().Backends {
 		r := recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}

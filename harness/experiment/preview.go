@@ -78,7 +78,7 @@ func (b *Bench) Readings(p *plan.Plan) (out []reading) {
 // Preview compares a plan with what is stored. A bench.yaml that would mix results in
 // its store is a *MixesError, as it is for a run.
 func (b *Bench) Preview(ctx context.Context, p *plan.Plan) (*Preview, error) {
-	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.Leaves(), Read: b.Readings(p)}
+	pre := &Preview{Store: b.Config.Store, Counts: plan.Counts(p), LeftOut: b.surprising(p.LeftOut), Sends: b.leaves(), Read: b.Readings(p)}
 	done := map[results.Key]results.Outcome{}
 	type cell struct{ model, study, arm string }
 	seen := map[cell][]float64{}

@@ -451,7 +451,7 @@ func (w *Worker) serve(ctx context.Context, kind kind, wanted wanted, sum *summa
 func Facts(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("worker: internal error: facts that are no JSON: " + err.Error())
+		panic("fleet: internal error: facts that are no JSON: " + err.Error())
 	}
 	return b
 }

@@ -213,7 +213,7 @@ func (w *Worker) answer(ctx, enough context.Context, s slice, path string, serve
 func keyOf(k results.Key) string {
 	b, err := json.Marshal([]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat})
 	if err != nil {
-		panic("worker: internal error: a key that is no JSON: " + err.Error())
+		panic("fleet: internal error: a key that is no JSON: " + err.Error())
 	}
 	return string(b)
 }

@@ -231,7 +231,7 @@ func (m *Machine) config(name string) config.Backend {
 			return b
 		}
 	}
-	panic("monitor: internal error: no backend " + name)
+	panic("machine: internal error: no backend " + name)
 }
 
 // loads is the server that will load a model and can unload it; nil: another kind does.

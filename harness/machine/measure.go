@@ -32,7 +32,7 @@ func Measure(ctx context.Context, st *store.Store, live int64) error {
 			continue
 		}
 		if err := measure(ctx, st, ses); err != nil {
-			return fmt.Errorf("monitor: energies of session %d: %w", ses.ID, err)
+			return fmt.Errorf("machine: energies of session %d: %w", ses.ID, err)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func Start(ctx context.Context, st *store.Store, clock timing.Clock, hz int, pro
 			}
 			about, err := json.Marshal(d)
 			if err != nil {
-				panic("monitor: internal error: a device that is not JSON: " + err.Error())
+				panic("machine: internal error: a device that is not JSON: " + err.Error())
 			}
 			m.ses.Devices = append(m.ses.Devices, results.Watched{Source: d.Source, ID: d.ID, Name: d.Name, Kind: string(d.Kind), Synthetic: d.Synthetic, About: about})
 		}

@@ -124,7 +124,7 @@ func (b *block) stretch(parent context.Context, undone []*task, set Settings) er
 	case parent.Err() != nil || b.stopped == nil && len(queue) > 0 && b.run.job.Enough.Err() != nil:
 		return b.run.interrupted(parent)
 	case ctx.Err() == nil && len(queue) > 0:
-		panic("runner: internal error: trials wait for each other")
+		panic("run: internal error: trials wait for each other")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (b *block) tellNames(ctx context.Context) error {
 		b.run.warn(b.model, fmt.Sprintf("asked for %q, replies say that %q answered", b.end.Model, name))
 		if b.run.job.Named != nil {
 			if err := b.run.job.Named(context.WithoutCancel(ctx), b.model, name); err != nil {
-				return fmt.Errorf("runner: note who answered for model %s: %w", b.model, err)
+				return fmt.Errorf("run: note who answered for model %s: %w", b.model, err)
 			}
 		}
 	}
@@ -366,9 +366,9 @@ func (b *block) put(ctx context.Context, t results.Trial) error {
 	}
 	if err != nil {
 		if errors.As(err, new(results.Fault)) { // which says what to do
-			return fmt.Errorf("runner: store trial %s: %w", t.Key.Name(), err)
+			return fmt.Errorf("run: store trial %s: %w", t.Key.Name(), err)
 		}
-		return fmt.Errorf("runner: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", t.Key.Name(), err)
+		return fmt.Errorf("run: store trial %s: %w; what was stored before is safe: run the same command again once the store can be written", t.Key.Name(), err)
 	}
 	return nil
 }

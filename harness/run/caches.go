@@ -104,7 +104,7 @@ func plainMessage(trial backends.Message, sizes []image.Point, n int) (backends.
 	for i, s := range sizes {
 		pic, err := standIn(s, n, trial.Images[i].MIME)
 		if err != nil {
-			return m, fmt.Errorf("caches: internal error: warm-up picture: %w", err)
+			return m, fmt.Errorf("run: internal error: warm-up picture: %w", err)
 		}
 		m.Images = append(m.Images, pic)
 	}

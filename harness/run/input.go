@@ -145,7 +145,7 @@ func digest(in input, s backends.Sampling, end Endpoint) (results.Digest, error)
 		Shots    []int             `json:"shots,omitempty"` // images of each example
 	}{s, end.Think, end.Options, len(in.Images), shown})
 	if err != nil {
-		return "", fmt.Errorf("runner: server options of model %s are not JSON: %w", end.Model, err)
+		return "", fmt.Errorf("run: server options of model %s are not JSON: %w", end.Model, err)
 	}
 	parts := [][]byte{[]byte("assay inputs 1"), head}
 	for _, img := range in.Images {

@@ -232,7 +232,7 @@ func Run(ctx context.Context, job Job) (Summary, error) {
 	blocks, err := plan.Compare(ctx, job.Store, job.Plan.Blocks, plan.StoredRules{Mark: job.mark,
 		Proves: func(o results.KeyedOutcome) bool { return !o.Failed || o.Invalids > 0 || o.Kind == KindSwapped }})
 	if err != nil {
-		return sum, fmt.Errorf("runner: %w", err)
+		return sum, fmt.Errorf("run: %w", err)
 	}
 	repeats := 0
 	for i, b := range job.Plan.Blocks {
@@ -289,21 +289,21 @@ func check(job Job) error {
 	_, measured := job.Watch.(thermometer)
 	for _, b := range job.Plan.Blocks {
 		if job.Endpoints[b.Model].Backend == nil {
-			return fmt.Errorf("runner: model %q is planned but has no backend", b.Model)
+			return fmt.Errorf("run: model %q is planned but has no backend", b.Model)
 		}
 		for _, t := range b.Trials {
 			set, ok := job.Settings[t.Key.Study]
 			switch {
 			case !ok:
-				return fmt.Errorf("runner: study %q is planned but has no settings", t.Key.Study)
+				return fmt.Errorf("run: study %q is planned but has no settings", t.Key.Study)
 			case set.InFlight < 1, set.Timed && set.InFlight != 1:
-				return fmt.Errorf("runner: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
+				return fmt.Errorf("run: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
 			case set.Cold && !set.Timed:
-				return fmt.Errorf("runner: study %q: caches are kept cold in timed studies only: a nonce would be one more difference between requests", t.Key.Study)
+				return fmt.Errorf("run: study %q: caches are kept cold in timed studies only: a nonce would be one more difference between requests", t.Key.Study)
 			case set.CoolDown.To != nil && !measured:
-				return fmt.Errorf("runner: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
+				return fmt.Errorf("run: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
 			case t.Key.Model != b.Model:
-				return fmt.Errorf("runner: trial %s stands in the block of model %q", t.Key.Name(), b.Model)
+				return fmt.Errorf("run: trial %s stands in the block of model %q", t.Key.Name(), b.Model)
 			}
 		}
 	}
@@ -405,7 +405,7 @@ func (r *run) warn(model, text string) {
 
 // interrupted is the error of a run whose context ended, or that was told that it is enough.
 func (r *run) interrupted(ctx context.Context) error {
-	return fmt.Errorf("runner: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, cmp.Or(context.Cause(ctx), context.Canceled))
+	return fmt.Errorf("run: interrupted with %d trials to do; run the same command again to go on: %w", r.sum.Left, cmp.Or(context.Cause(ctx), context.Canceled))
 }
 
 // block runs the trials of one model, then those whose time is to be taken
@@ -473,11 +473,11 @@ func (r *run) block(ctx context.Context, b plan.Block, undone, again []*task) er
 	}
 	if r.job.Identified != nil {
 		if err := r.job.Identified(ctx, b.Model, id); err != nil {
-			return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
+			return fmt.Errorf("run: note who serves model %s: %w", b.Model, err)
 		}
 	}
 	if err := r.job.Store.PutServed(ctx, id); err != nil {
-		return fmt.Errorf("runner: note who serves model %s: %w", b.Model, err)
+		return fmt.Errorf("run: note who serves model %s: %w", b.Model, err)
 	}
 	err = bl.all(ctx, undone)
 	if e := bl.letGo(ctx); err == nil {

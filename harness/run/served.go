@@ -175,7 +175,7 @@ func (b *block) takeBack(ctx context.Context, t *task) error {
 	r := b.run
 	was, ok, err := r.job.Store.Trial(context.WithoutCancel(ctx), t.Key)
 	if err != nil || !ok {
-		return fmt.Errorf("runner: read trial %s, whose answer is in doubt (found: %t): %w", t.Key.Name(), ok, err)
+		return fmt.Errorf("run: read trial %s, whose answer is in doubt (found: %t): %w", t.Key.Name(), ok, err)
 	}
 	if last, _ := was.Last(); last.Failure != nil {
 		return nil // what was in doubt has failed since

@@ -32,7 +32,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		case ctx.Err() != nil:
 			return o
 		case err != nil || !ok:
-			o.is, o.err = fatal, fmt.Errorf("runner: read trial %s, which is to be tried again (found: %t): %w", t.Key.Name(), ok, err)
+			o.is, o.err = fatal, fmt.Errorf("run: read trial %s, which is to be tried again (found: %t): %w", t.Key.Name(), ok, err)
 			return o
 		}
 		o.trial = old
@@ -69,7 +69,7 @@ func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw 
 		return o
 	}
 	if was := o.trial.Inputs; was != "" && was != in.Digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
-		o.is, o.err = fatal, fmt.Errorf("runner: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
+		o.is, o.err = fatal, fmt.Errorf("run: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
 			t.Key.Name(), ErrChanged, was, in.Digest)
 		return o
 	}
@@ -187,7 +187,7 @@ func (b *block) fail(ctx context.Context, o outcome, err error, in input, saw bo
 	o.err = err
 	switch k := kindOf(err); {
 	case k == "":
-		o.is, o.err = fatal, fmt.Errorf("runner: internal error: trial %s: the backend returned an error without a kind: %w", o.task.Key.Name(), err)
+		o.is, o.err = fatal, fmt.Errorf("run: internal error: trial %s: the backend returned an error without a kind: %w", o.task.Key.Name(), err)
 	case k == backends.ErrUnreachable, k == backends.ErrLoading, k == backends.ErrBusy:
 		o.is = away
 	case k == backends.ErrUnknownModel:
@@ -233,11 +233,11 @@ func (b *block) retry(ctx context.Context, set Settings, what string, try func()
 func (b *block) answer(ctx context.Context, k results.Key) (string, error) {
 	t, ok, err := b.run.job.Store.Trial(ctx, k)
 	if err != nil {
-		return "", fmt.Errorf("runner: read trial %s, whose answer is needed: %w", k.Name(), err)
+		return "", fmt.Errorf("run: read trial %s, whose answer is needed: %w", k.Name(), err)
 	}
 	last, _ := t.Last()
 	if !ok || last.Output == nil {
-		return "", fmt.Errorf("runner: trial %s, whose answer is needed, is gone from the store", k.Name())
+		return "", fmt.Errorf("run: trial %s, whose answer is needed, is gone from the store", k.Name())
 	}
 	return last.Output.Answer, nil
 }

@@ -38,7 +38,7 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 	for i, s := range in.Sizes {
 		pic, err := standIn(s, 0, first.Images[i].MIME)
 		if err != nil {
-			return fmt.Errorf("runner: internal error: warm-up picture: %w", err)
+			return fmt.Errorf("run: internal error: warm-up picture: %w", err)
 		}
 		m.Images = append(m.Images, pic)
 	}

@@ -242,7 +242,7 @@ func (r *Run) declare(l Leaf) {
 		l.Name = l.Score
 	}
 	if _, twice := r.named[l.Name]; twice {
-		panic(fmt.Sprintf("metric: internal error: study %s has two leaves %s", r.Design.Rules.Study, l.Name))
+		panic(fmt.Sprintf("score: internal error: study %s has two leaves %s", r.Design.Rules.Study, l.Name))
 	}
 	x := leaf{Leaf: l}
 	for _, w := range l.Where {

@@ -87,7 +87,7 @@ func (g Group) Stratum(kind, i int) Group {
 func (g Group) leaf(name string) (*leaf, []*tally) {
 	l, ok := g.run.named[name]
 	if !ok {
-		panic(fmt.Sprintf("metric: internal error: study %s has no leaf %s", g.run.Design.Rules.Study, name))
+		panic(fmt.Sprintf("score: internal error: study %s has no leaf %s", g.run.Design.Rules.Study, name))
 	}
 	var out []*tally
 	for _, c := range g.Cells {

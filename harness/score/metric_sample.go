@@ -227,7 +227,7 @@ func Replicates(n int) int {
 // not exist are dropped. Run is the end of a sample: it lets go of the columns.
 func (s *PairSample) Run(seed uint64, b int) {
 	if b <= 0 {
-		panic("metric: internal error: a bootstrap without replicates")
+		panic("score: internal error: a bootstrap without replicates")
 	}
 	all := slices.Concat(s.scores, s.tail)
 	values := make([]float64, len(all))
@@ -353,7 +353,7 @@ func (s *PairSample) compute(sums []float64, w []uint8, out []float64) {
 		if !ok {
 			v = math.NaN()
 		} else if math.IsNaN(v) || math.IsInf(v, 0) {
-			panic(fmt.Sprintf("metric: internal error: score %d is %v", i, v))
+			panic(fmt.Sprintf("score: internal error: score %d is %v", i, v))
 		}
 		out[i] = v
 	}

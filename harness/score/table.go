@@ -78,7 +78,7 @@ func (t Table) lay(all Group) [][]results.Cell {
 func (r *Run) Table(name string) results.Table {
 	i := slices.IndexFunc(r.Design.Tables, func(t Table) bool { return t.Name == name })
 	if i < 0 {
-		panic("metric: internal error: no table " + name)
+		panic("score: internal error: no table " + name)
 	}
 	d := r.Design.Tables[i]
 	out := results.Table{Name: d.Name, Title: d.Title, Notes: d.Notes, Columns: []results.Column{{Name: "model", Title: "Model"}}}

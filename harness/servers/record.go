@@ -40,7 +40,7 @@ func (r record) keep(path string) {
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic("managed: internal error: " + err.Error())
+		panic("servers: internal error: " + err.Error())
 	}
 	_ = os.WriteFile(path, b, 0o600)
 }

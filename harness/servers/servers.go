@@ -61,7 +61,7 @@ func (s *Servers) Config(name string) config.Backend {
 			return b
 		}
 	}
-	panic("managed: internal error: no backend " + name)
+	panic("servers: internal error: no backend " + name)
 }
 
 // Backend is the adapter of a backend by name.

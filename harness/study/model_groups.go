@@ -1,4 +1,4 @@
-// Cohort takes means over groups of models, as bench.yaml names them: open and
+// Means are taken over groups of models, as bench.yaml names them: open and
 // closed ones, medical ones, small and large ones.
 
 package study

@@ -83,7 +83,7 @@ func ShotDescribed(levels []int, from string) map[string]json.RawMessage {
 		}
 		b, err := json.Marshal(map[string]ShotLevel{"few_shot": l})
 		if err != nil {
-			panic("shots: internal error: " + err.Error())
+			panic("study: internal error: " + err.Error())
 		}
 		out[c.Name] = b
 	}

@@ -8,7 +8,7 @@
 //  3. Costs collect what one model's answers in one arm took: time, energy, GPU time,
 //     money (cost.go, prices.go, pace.go). EnergySection and CostSection print it.
 //  4. Beside every study's tables stand those by host (hosts.go), which mark each row that
-//     pools over hosts, and means over groups of models that bench.yaml names (cohort.go).
+//     pools over hosts, and means over groups of models that bench.yaml names (model_groups.go).
 package study
 
 import (

@@ -110,7 +110,7 @@ func describeFigure(f results.Figure) string {
 func checkFigure(f results.Figure) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
-			panic("figure: internal error: figure " + f.Name + ": " + fmt.Sprintf(format, args...))
+			panic("report: internal error: figure " + f.Name + ": " + fmt.Sprintf(format, args...))
 		}
 	}
 	must(f.Title != "" && f.Alt != "", "no title or no alternative text")

@@ -54,7 +54,7 @@ func (c *pdfCanvas) path(p vg.Path, how string) {
 			c.doc.LineTo(x, y)
 		case vg.CurveComp:
 			if len(part.Control) != 2 {
-				panic("figure: internal error: a curve of another kind")
+				panic("report: internal error: a curve of another kind")
 			}
 			x0, y0 := c.spot(part.Control[0])
 			x1, y1 := c.spot(part.Control[1])
@@ -62,7 +62,7 @@ func (c *pdfCanvas) path(p vg.Path, how string) {
 		case vg.CloseComp:
 			c.doc.ClosePath()
 		default:
-			panic("figure: internal error: an arc")
+			panic("report: internal error: an arc")
 		}
 	}
 	c.doc.DrawPath(how)

@@ -30,10 +30,10 @@ func (p *pen) SetLineDash(d []vg.Length, _ vg.Length) { p.dash = d }
 func (p *pen) SetColor(c color.Color)                 { p.color = c }
 func (p *pen) Push()                                  { p.stack = append(p.stack, *p) }
 func (p *pen) Rotate(a float64)                       { p.turn += a }
-func (p *pen) Translate(vg.Point)                     { panic("figure: internal error: a moved drawing") }
-func (p *pen) Scale(float64, float64)                 { panic("figure: internal error: a scaled drawing") }
+func (p *pen) Translate(vg.Point)                     { panic("report: internal error: a moved drawing") }
+func (p *pen) Scale(float64, float64)                 { panic("report: internal error: a scaled drawing") }
 func (p *pen) DrawImage(vg.Rectangle, image.Image) {
-	panic("figure: internal error: a picture in a drawing")
+	panic("report: internal error: a picture in a drawing")
 }
 
 // place undoes the turn for a point that is to be drawn turned.
@@ -48,7 +48,7 @@ func (p *pen) degrees() float64 { return p.turn * 180 / math.Pi }
 // straight refuses a turned line.
 func (p *pen) straight() {
 	if p.turn != 0 {
-		panic("figure: internal error: a turned line")
+		panic("report: internal error: a turned line")
 	}
 }
 
@@ -102,13 +102,13 @@ func (c *svgCanvas) data(p vg.Path) string {
 			b.WriteString("L" + c.spot(part.Pos))
 		case vg.CurveComp:
 			if len(part.Control) != 2 {
-				panic("figure: internal error: a curve of another kind")
+				panic("report: internal error: a curve of another kind")
 			}
 			b.WriteString("C" + c.spot(part.Control[0]) + " " + c.spot(part.Control[1]) + " " + c.spot(part.Pos))
 		case vg.CloseComp:
 			b.WriteString("Z")
 		default:
-			panic("figure: internal error: an arc")
+			panic("report: internal error: an arc")
 		}
 	}
 	return b.String()

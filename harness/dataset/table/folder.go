@@ -1,4 +1,4 @@
-// Root gives out the files of a data set that somebody else may have
+// Folder gives out the files of a data set that somebody else may have
 // made: regular ones, and of those only what lies inside of its folder.
 
 package table

@@ -9,7 +9,7 @@
 //  4. A Library reads what takes one: Parquet files with embedded pictures (shards.go,
 //     lists.go) and the sheets of workbooks (workbook.go).
 //  5. A Root gives out the files of a folder that somebody else may have made: regular
-//     ones, and of those only what lies inside (root.go).
+//     ones, and of those only what lies inside (folder.go).
 package table
 
 import (

@@ -25,7 +25,7 @@ func newLexicon() attributionLexicon {
 		kind, after, _ := strings.Cut(after, "\n")
 		list, _, _ := strings.Cut(after, "\n\n")
 		if !found || list == "" {
-			panic("rules: internal error: lexicon.txt has no list " + name)
+			panic("faithfulness: internal error: lexicon.txt has no list " + name)
 		}
 		words := strings.ReplaceAll(strings.TrimSpace(list), "\n", "|")
 		if kind == " words" {
