@@ -10,6 +10,7 @@ import (
 
 	"assay/harness/config"
 	"assay/harness/plan"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -23,9 +24,10 @@ func TestRequestsTogetherTakeAShareOfTheTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	base := perturb.Baseline()
 	p := &plan.Plan{Studies: []plan.Selection{{Study: "s", Arms: []string{"cot"}, Conditions: []string{"baseline"}}}, Blocks: []plan.Block{{Model: "m"}}}
 	for i := range 10 {
-		p.Blocks[0].Trials = append(p.Blocks[0].Trials, plan.Trial{Key: results.Key{Study: "s", Model: "m", Item: fmt.Sprint(i), Arm: "cot", Condition: "baseline"}})
+		p.Blocks[0].Trials = append(p.Blocks[0].Trials, plan.Trial{Condition: &base, Key: results.Key{Study: "s", Model: "m", Item: fmt.Sprint(i), Arm: "cot", Condition: base.Name}})
 	}
 	for _, tr := range p.Blocks[0].Trials[:2] {
 		rec := timing.NewRecorder(timing.NewClock())
