@@ -66,7 +66,7 @@ func (s streams) cost(c *cli.Context, path string, cfg *config.Config, style res
 			return environment(fmt.Errorf("keep the prices of %s in the store: %w", cfg.File, err))
 		}
 	}
-	secs, meta, damage, err := page.Contents(ctx, st, false)
+	secs, meta, damage, err := page.Contents(ctx, st, false, nil)
 	if errors.Is(err, experiment.ErrUnknown) {
 		return usage("%w", err)
 	}

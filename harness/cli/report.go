@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/agree"
 	"assay/harness/experiment"
 	"assay/harness/page"
 	"assay/results"
@@ -132,7 +133,7 @@ func digitsOf(c *cli.Context) (results.Digits, error) {
 // the store. Where they cannot be written, the tables are printed all the same.
 func (s streams) publish(ctx context.Context, st *store.Store, store string, how publication) error {
 	defer st.Only(nil)
-	secs, meta, damage, err := page.Contents(ctx, st, how.all)
+	secs, meta, damage, err := page.Contents(ctx, st, how.all, agree.Corrected)
 	if err != nil {
 		return s.whatIsLeft(ctx, store, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"assay/backends/kinds"
-	"assay/harness/agree"
 	"assay/harness/experiment"
 	"assay/harness/study"
 	"assay/results"
@@ -24,12 +23,15 @@ import (
 	"assay/results/store"
 )
 
+// Rated are sections of what people rated, each of a study; nil: none.
+type Rated func(context.Context, *store.Store, results.Manifest) ([]results.Section, error)
+
 // Contents computes every study's sections, and the machine's, of what can be read, and
 // what is said of the run. damage is why something cannot be read: a section stands in
 // the place of each study that is damaged. A study that this version lacks is
 // experiment.ErrUnknown. Models that are not in the run's bench.yaml are left out, unless all
 // are asked for.
-func Contents(ctx context.Context, st *store.Store, all bool) (secs []results.Section, meta report.Meta, damage, err error) {
+func Contents(ctx context.Context, st *store.Store, all bool, rated Rated) (secs []results.Section, meta report.Meta, damage, err error) {
 	man, ok, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, meta, nil, err
@@ -58,7 +60,7 @@ func Contents(ctx context.Context, st *store.Store, all bool) (secs []results.Se
 		meta, err = Meta(ctx, st, man)
 		counted <- err
 	}()
-	secs, damage, err = sections(ctx, st, man)
+	secs, damage, err = sections(ctx, st, man, rated)
 	if len(others) > 0 && len(secs) > 0 {
 		secs[0].Warnings = append(secs[0].Warnings, fmt.Sprintf("The store holds answers of models that are not in its bench.yaml any more, which are left out here: %s. assay report --all-models shows them.", strings.Join(others, ", ")))
 	}
@@ -83,7 +85,7 @@ func notPlanned(man results.Manifest) []string {
 	return out
 }
 
-func sections(ctx context.Context, st *store.Store, man results.Manifest) (all []results.Section, damage, err error) {
+func sections(ctx context.Context, st *store.Store, man results.Manifest, rated Rated) (all []results.Section, damage, err error) {
 	// whole says whether err leaves anything in doubt; damage is kept for later.
 	whole := func(name string, err error) (bool, error) {
 		if err == nil || !errors.Is(err, results.FaultDamaged) {
@@ -143,7 +145,11 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest) (all [
 		}
 		all = append(all, secs...)
 	}
-	means, err := agree.Corrected(ctx, st, man)
+	var means []results.Section
+	var err error
+	if rated != nil {
+		means, err = rated(ctx, st, man)
+	}
 	if ok, err := whole("agreement", err); err != nil {
 		return nil, nil, err
 	} else if ok {
