@@ -146,7 +146,6 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest, rated 
 		all = append(all, secs...)
 	}
 	var means []results.Section
-	var err error
 	if rated != nil {
 		means, err = rated(ctx, st, man)
 	}
