@@ -234,7 +234,7 @@ func (in *instrument) run(ctx context.Context, st *store.Store, models []model, 
 			arms = append(arms, a.Name)
 		}
 	}
-	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Study: &in.study, Dataset: in.set, Arms: arms, Repeats: 1}}}
+	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Protocol: in.study.Protocol(), Dataset: in.set, Arms: arms, Repeats: 1}}}
 	job := run.Job{Settings: map[string]run.Settings{in.study.Name: set}, Endpoints: map[string]run.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
 	for _, m := range models {
 		req.Models = append(req.Models, m.name)

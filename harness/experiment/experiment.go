@@ -173,7 +173,7 @@ func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
 	}
 	for _, s := range b.Config.Studies {
 		req.Studies = append(req.Studies, plan.Study{
-			Study: b.Studies[s.Name], Dataset: b.Sets[s.Dataset],
+			Protocol: b.Studies[s.Name].Protocol(), Dataset: b.Sets[s.Dataset],
 			Models: s.Models, Arms: s.Arms, PerType: s.PerType, Repeats: s.Repeats,
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/load"
-	"assay/harness/study"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
@@ -30,7 +30,7 @@ func Make(req Request, f Filter) (*Plan, error) {
 	for _, s := range req.Studies {
 		d, err := newDraft(req, f, s)
 		if err != nil {
-			return nil, fmt.Errorf("plan study %s: %w", s.Study.Name, err)
+			return nil, fmt.Errorf("plan study %s: %w", s.Protocol.Name, err)
 		}
 		p.LeftOut = append(p.LeftOut, d.leftOut...)
 		if len(d.models) == 0 || len(d.items) == 0 {
@@ -62,7 +62,7 @@ func Make(req Request, f Filter) (*Plan, error) {
 func (f Filter) check(req Request) error {
 	var studies []string
 	for _, s := range req.Studies {
-		studies = append(studies, s.Study.Name)
+		studies = append(studies, s.Protocol.Name)
 	}
 	var errs []error
 	if f.Limit < 0 {
@@ -81,18 +81,18 @@ func (f Filter) check(req Request) error {
 type draft struct {
 	name       string
 	repeats    int
-	models     []string     // that take part and pass the filter
-	arms       []*study.Arm // selected
+	models     []string      // that take part and pass the filter
+	arms       []*render.Arm // selected
 	items      []*dataset.Item
 	known      []*dataset.Item // of all shards
 	conditions map[*dataset.Item][]perturb.Condition
-	missing    map[*dataset.Item][]study.Missing
+	missing    map[*dataset.Item][]render.Missing
 	leftOut    []LeftOut
 }
 
 func newDraft(req Request, f Filter, s Study) (*draft, error) {
-	d := &draft{name: s.Study.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Dataset.Items)),
-		missing: map[*dataset.Item][]study.Missing{}}
+	d := &draft{name: s.Protocol.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Dataset.Items)),
+		missing: map[*dataset.Item][]render.Missing{}}
 	if s.Repeats < 1 || s.PerType < 0 {
 		return nil, fmt.Errorf("expected at least 1 repeat and no negative selection, found %d repeats and %d per type", s.Repeats, s.PerType)
 	}
@@ -107,9 +107,9 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 	seen := make(map[string]bool, len(s.Dataset.Items))
 	all := make([]*dataset.Item, 0, len(s.Dataset.Items))
 	foreign := map[string]int{} // items by type, of types that the study does not ask
-	types := s.Study.Types
+	types := s.Protocol.Types
 	if types != nil && !s.Dataset.Synthetic {
-		types = slices.Concat(types, s.Study.Own)
+		types = slices.Concat(types, s.Protocol.Own)
 	}
 	for i := range s.Dataset.Items {
 		it := &s.Dataset.Items[i]
@@ -169,8 +169,8 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 		d.models = nil
 		return d, nil
 	}
-	for i := range s.Study.Arms {
-		if a := &s.Study.Arms[i]; !slices.Contains(s.Arms, a.Name) {
+	for i := range s.Protocol.Arms {
+		if a := &s.Protocol.Arms[i]; !slices.Contains(s.Arms, a.Name) {
 			d.leave("arm "+a.Name, "not listed in arms of the study", d.cells(d.items, a)*d.repeats*len(d.models))
 			d.leftOut[len(d.leftOut)-1].Unlisted = true
 		}
@@ -203,7 +203,7 @@ func (d *draft) trials(items []*dataset.Item, models int) int {
 }
 
 // cells counts the conditions of items that an arm is asked under.
-func (d *draft) cells(items []*dataset.Item, a *study.Arm) int {
+func (d *draft) cells(items []*dataset.Item, a *render.Arm) int {
 	n := 0
 	for _, it := range items {
 		if a.Under == nil {
@@ -225,14 +225,14 @@ func (d *draft) selectArms(s Study) error {
 		return errors.New("expected at least one arm, found none")
 	}
 	var names []string
-	for _, a := range s.Study.Arms {
+	for _, a := range s.Protocol.Arms {
 		names = append(names, a.Name)
 	}
 	for _, name := range s.Arms {
 		if err := unknown("arm", name, names); err != nil {
 			return err
 		}
-		d.arms = append(d.arms, &s.Study.Arms[slices.Index(names, name)])
+		d.arms = append(d.arms, &s.Protocol.Arms[slices.Index(names, name)])
 	}
 	for _, a := range d.arms {
 		for _, need := range a.Needs {
@@ -244,8 +244,8 @@ func (d *draft) selectArms(s Study) error {
 	// Every round takes out the arms that need nothing which is left.
 	left := slices.Clone(d.arms)
 	for len(left) > 0 {
-		rest := slices.DeleteFunc(slices.Clone(left), func(a *study.Arm) bool {
-			return !slices.ContainsFunc(left, func(b *study.Arm) bool { return slices.Contains(a.Needs, b.Name) })
+		rest := slices.DeleteFunc(slices.Clone(left), func(a *render.Arm) bool {
+			return !slices.ContainsFunc(left, func(b *render.Arm) bool { return slices.Contains(a.Needs, b.Name) })
 		})
 		if len(rest) == len(left) {
 			return fmt.Errorf("arm %s needs its own output, through %v", left[0].Name, left[0].Needs)
@@ -255,8 +255,8 @@ func (d *draft) selectArms(s Study) error {
 	return nil
 }
 
-func (d *draft) arm(name string) *study.Arm {
-	if i := slices.IndexFunc(d.arms, func(a *study.Arm) bool { return a.Name == name }); i >= 0 {
+func (d *draft) arm(name string) *render.Arm {
+	if i := slices.IndexFunc(d.arms, func(a *render.Arm) bool { return a.Name == name }); i >= 0 {
 		return d.arms[i]
 	}
 	return nil
@@ -265,9 +265,9 @@ func (d *draft) arm(name string) *study.Arm {
 // condition asks the study for the conditions of an item.
 func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 	list := []perturb.Condition{perturb.Baseline()}
-	if s.Study.Conditions != nil {
-		var missing []study.Missing
-		if list, missing = s.Study.Conditions(seed, *it); len(missing) > 0 {
+	if s.Protocol.Conditions != nil {
+		var missing []render.Missing
+		if list, missing = s.Protocol.Conditions(seed, *it); len(missing) > 0 {
 			d.missing[it] = missing
 		}
 	}
@@ -276,7 +276,7 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 			return fmt.Errorf("item %s: expected each condition once, found %s again", it.ID, c.Name)
 		}
 	}
-	if len(list) == 0 || list[0].Name != perturb.Baseline().Name && study.ShotsOf(&list[0]) == 0 {
+	if len(list) == 0 || list[0].Name != perturb.Baseline().Name && list[0].Kind != perturb.KindShots {
 		return fmt.Errorf("item %s: expected the baseline as its first condition, found %d others", it.ID, len(list))
 	}
 	for _, a := range d.arms {
@@ -324,7 +324,7 @@ func (d *draft) lacking() {
 }
 
 // lost is how many arms are not asked because a condition does not exist.
-func (d *draft) lost(m study.Missing) int {
+func (d *draft) lost(m render.Missing) int {
 	n := 0
 	for _, a := range d.arms {
 		if m.Arms == nil || slices.Contains(m.Arms, a.Name) {
@@ -440,7 +440,7 @@ func (d *draft) order(seed uint64, repeat int, items []*dataset.Item) []*dataset
 // slot is a trial of no model yet.
 type slot struct {
 	item      *dataset.Item
-	arm       *study.Arm
+	arm       *render.Arm
 	condition *perturb.Condition
 	repeat    int
 }
@@ -451,12 +451,12 @@ type slot struct {
 // items as there are arms, each arm stands in each place equally often.
 func (d *draft) sequence(seed uint64) []slot {
 	slots := make([]slot, 0, d.trials(d.items, 1))
-	var arms []*study.Arm
+	var arms []*render.Arm
 	for repeat := range d.repeats {
 		for i, it := range d.order(seed, repeat, d.items) {
 			turn := i % len(d.arms)
 			if turn == 0 {
-				arms = ranking(d.arms, func(a *study.Arm) rank {
+				arms = ranking(d.arms, func(a *render.Arm) rank {
 					return rankOf(seed, "arms", d.name, fmt.Sprint(repeat), fmt.Sprint(i), a.Name)
 				})
 			}
@@ -476,12 +476,12 @@ func (d *draft) sequence(seed uint64) []slot {
 }
 
 // inItem appends the trials of one item.
-func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, arms []*study.Arm, turn int) []slot {
+func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, arms []*render.Arm, turn int) []slot {
 	planned := d.conditions[it]
 	type cell struct{ arm, condition string }
 	done := make(map[cell]bool, len(arms)*len(planned))
-	var put func(a *study.Arm, c *perturb.Condition)
-	put = func(a *study.Arm, c *perturb.Condition) {
+	var put func(a *render.Arm, c *perturb.Condition)
+	put = func(a *render.Arm, c *perturb.Condition) {
 		if done[cell{a.Name, c.Name}] {
 			return // it came early, because another needs it
 		}

@@ -25,7 +25,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/load"
-	"assay/harness/study"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
 )
@@ -39,12 +39,12 @@ type Request struct {
 
 // Study is what of one study is wanted.
 type Study struct {
-	Study   *study.Study
-	Dataset *dataset.Dataset
-	Models  []string // of Request.Models
-	Arms    []string // of Study.Arms
-	PerType int      // items per question type; 0: all
-	Repeats int      // >= 1
+	Protocol render.Protocol
+	Dataset  *dataset.Dataset
+	Models   []string // of Request.Models
+	Arms     []string // of Protocol.Arms
+	PerType  int      // items per question type; 0: all
+	Repeats  int      // >= 1
 }
 
 // Filter narrows a plan for one invocation. The zero Filter narrows nothing.
@@ -135,7 +135,7 @@ type Block struct {
 type Trial struct {
 	Key       results.Key
 	Item      *dataset.Item
-	Arm       *study.Arm
+	Arm       *render.Arm
 	Condition *perturb.Condition // shared by the models and repeats of an item
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
-	"assay/harness/study"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
 )
@@ -41,9 +41,9 @@ func drawn(t *rapid.T) Request {
 		req.Models = append(req.Models, fmt.Sprintf("model-%d", i))
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "studies") {
-		st := &study.Study{Name: fmt.Sprintf("study-%d", i)}
+		st := render.Protocol{Name: fmt.Sprintf("study-%d", i)}
 		for j := range rapid.IntRange(1, 5).Draw(t, "arms") {
-			a := study.Arm{Name: fmt.Sprintf("arm-%d", j)}
+			a := render.Arm{Name: fmt.Sprintf("arm-%d", j)}
 			for k := range j { // an arm may need those before it
 				if rapid.IntRange(0, 3).Draw(t, "need") == 0 {
 					a.Needs = append(a.Needs, fmt.Sprintf("arm-%d", k))
@@ -52,11 +52,11 @@ func drawn(t *rapid.T) Request {
 			st.Arms = append(st.Arms, a)
 		}
 		if most := rapid.IntRange(0, 6).Draw(t, "conditions"); most > 0 {
-			st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { // not the same for each item
+			st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) { // not the same for each item
 				return conditions([]string{"sham", "a", "b", "c", "d", "e"}[:len(it.Type)%most]...), nil
 			}
 		}
-		s := Study{Study: st, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats"), PerType: rapid.IntRange(0, 5).Draw(t, "per type"),
+		s := Study{Protocol: st, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats"), PerType: rapid.IntRange(0, 5).Draw(t, "per type"),
 			Dataset: items(rapid.IntRange(0, 30).Draw(t, "items"), "single", "bool", "multiple")}
 		for _, a := range st.Arms {
 			s.Arms = append(s.Arms, a.Name)
@@ -74,7 +74,7 @@ func drawnFilter(t *rapid.T, req Request) Filter {
 		f.Models = req.Models[:1]
 	}
 	if rapid.Bool().Draw(t, "filter studies") {
-		f.Studies = []string{req.Studies[len(req.Studies)-1].Study.Name}
+		f.Studies = []string{req.Studies[len(req.Studies)-1].Protocol.Name}
 	}
 	return f
 }
@@ -111,7 +111,7 @@ func TestSameRequestSamePlan(t *testing.T) {
 // The draws are part of what a stored run rests on, so they may not change
 // with a version either.
 func TestOrderIsPinned(t *testing.T) {
-	s := Study{Study: &study.Study{Name: "cot", Arms: []study.Arm{{Name: "direct"}, {Name: "cot"}}}, Dataset: items(8, "single", "bool"),
+	s := Study{Protocol: render.Protocol{Name: "cot", Arms: []render.Arm{{Name: "direct"}, {Name: "cot"}}}, Dataset: items(8, "single", "bool"),
 		Models: []string{"m"}, Arms: []string{"direct", "cot"}, PerType: 2, Repeats: 1}
 	var got []string
 	for _, k := range keys(made(t, Request{Seed: 7, Models: []string{"m"}, Studies: []Study{s}}, Filter{})) {
@@ -133,13 +133,13 @@ func TestEveryTrialIsPlannedOnce(t *testing.T) {
 			for _, m := range s.Models {
 				for _, it := range s.Dataset.Items {
 					list := conditions()
-					if s.Study.Conditions != nil {
-						list, _ = s.Study.Conditions(req.Seed, it)
+					if s.Protocol.Conditions != nil {
+						list, _ = s.Protocol.Conditions(req.Seed, it)
 					}
 					for _, c := range list {
 						for _, a := range s.Arms {
 							for r := range s.Repeats {
-								want[results.Key{Study: s.Study.Name, Model: m, Item: it.ID, Arm: a, Condition: c.Name, Repeat: r}] = true
+								want[results.Key{Study: s.Protocol.Name, Model: m, Item: it.ID, Arm: a, Condition: c.Name, Repeat: r}] = true
 							}
 						}
 					}
@@ -239,11 +239,10 @@ func TestBlocksAreAlike(t *testing.T) {
 // counts of any two arms differ by at most one.
 func TestArmsAreBalanced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		st := &study.Study{Name: "s"}
-		s := Study{Study: st, Dataset: items(rapid.IntRange(1, 60).Draw(t, "items"), "single"), Models: []string{"m"}, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats")}
+		s := Study{Protocol: render.Protocol{Name: "s"}, Dataset: items(rapid.IntRange(1, 60).Draw(t, "items"), "single"), Models: []string{"m"}, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats")}
 		for j := range rapid.IntRange(1, 5).Draw(t, "arms") {
 			name := fmt.Sprintf("arm-%d", j)
-			st.Arms, s.Arms = append(st.Arms, study.Arm{Name: name}), append(s.Arms, name)
+			s.Protocol.Arms, s.Arms = append(s.Protocol.Arms, render.Arm{Name: name}), append(s.Arms, name)
 		}
 		p := made(t, Request{Seed: rapid.Uint64().Draw(t, "seed"), Models: s.Models, Studies: []Study{s}}, Filter{})
 		n := len(s.Arms)
@@ -269,7 +268,7 @@ func TestArmsAreBalanced(t *testing.T) {
 
 // Two seeds, or two repeats, do not share an order of many items.
 func TestOrderDependsOnSeedAndRepeat(t *testing.T) {
-	s := Study{Study: &study.Study{Name: "s", Arms: []study.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(50, "single"), Models: []string{"m"}, Arms: []string{"a", "b"}, Repeats: 2}
+	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(50, "single"), Models: []string{"m"}, Arms: []string{"a", "b"}, Repeats: 2}
 	order := func(seed uint64) (one, two []string) {
 		for _, k := range keys(made(t, Request{Seed: seed, Models: s.Models, Studies: []Study{s}}, Filter{})) {
 			if k.Repeat == 0 {
@@ -342,7 +341,7 @@ func TestSelectionPerType(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		req := drawn(t)
 		for _, sel := range made(t, req, Filter{}).Studies {
-			s := req.Studies[slices.IndexFunc(req.Studies, func(s Study) bool { return s.Study.Name == sel.Study })]
+			s := req.Studies[slices.IndexFunc(req.Studies, func(s Study) bool { return s.Protocol.Name == sel.Study })]
 			have, chosen := map[string]int{}, map[string]int{}
 			for _, it := range s.Dataset.Items {
 				have[it.Type]++
@@ -370,8 +369,8 @@ func TestSelectionPerType(t *testing.T) {
 
 // Nothing disappears: the trials planned and those left out are all there are.
 func TestWhatIsLeftOutIsCounted(t *testing.T) {
-	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
-	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
 		if it.Type == "bool" {
 			return conditions("sham"), nil
 		}
@@ -384,8 +383,8 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 		{File: "types.xlsx", Want: "a table", Got: "nothing"},
 	}
 	req := Request{Seed: 3, Models: []string{"m", "n", "o"}, Studies: []Study{
-		{Study: st, Dataset: set, Models: []string{"m", "n"}, Arms: []string{"a", "b"}, PerType: 3, Repeats: 2},
-		{Study: &study.Study{Name: "t", Arms: st.Arms[:1]}, Dataset: set, Models: []string{"o", "n"}, Arms: []string{"a"}, Repeats: 1},
+		{Protocol: st, Dataset: set, Models: []string{"m", "n"}, Arms: []string{"a", "b"}, PerType: 3, Repeats: 2},
+		{Protocol: render.Protocol{Name: "t", Arms: st.Arms[:1]}, Dataset: set, Models: []string{"o", "n"}, Arms: []string{"a"}, Repeats: 1},
 	}}
 	show := func(p *Plan) string {
 		var out []string
@@ -428,9 +427,9 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 }
 
 func TestMakeRefuses(t *testing.T) {
-	arms := []study.Arm{{Name: "direct"}, {Name: "cot"}, {Name: "after", Needs: []string{"cot"}}, {Name: "one", Needs: []string{"two"}}, {Name: "two", Needs: []string{"one"}}}
+	arms := []render.Arm{{Name: "direct"}, {Name: "cot"}, {Name: "after", Needs: []string{"cot"}}, {Name: "one", Needs: []string{"two"}}, {Name: "two", Needs: []string{"one"}}}
 	valid := func() Request {
-		return Request{Seed: 1, Models: []string{"honest", "silent"}, Studies: []Study{{Study: &study.Study{Name: "cot", Arms: arms},
+		return Request{Seed: 1, Models: []string{"honest", "silent"}, Studies: []Study{{Protocol: render.Protocol{Name: "cot", Arms: arms},
 			Dataset: items(3, "single"), Models: []string{"honest"}, Arms: []string{"direct", "cot"}, Repeats: 1}}}
 	}
 	made(t, valid(), Filter{})
@@ -453,12 +452,12 @@ func TestMakeRefuses(t *testing.T) {
 		{"same ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "item-0" }, `found "item-0" twice or empty`},
 		{"no ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "" }, "twice or empty"},
 		{"same condition", func(r *Request, f *Filter) {
-			r.Studies[0].Study.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) {
 				return conditions("sham", "sham"), nil
 			}
 		}, "item item-0: expected each condition once, found sham again"},
 		{"no baseline", func(r *Request, f *Filter) {
-			r.Studies[0].Study.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions("sham")[1:], nil }
+			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) { return conditions("sham")[1:], nil }
 		}, "item item-0: expected the baseline as its first condition"},
 	} {
 		req, f := valid(), Filter{}
@@ -492,7 +491,7 @@ func TestCounts(t *testing.T) {
 }
 
 func TestEstimateGuessesNothing(t *testing.T) {
-	s := Study{Study: &study.Study{Name: "s", Arms: []study.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(5, "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}
+	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(5, "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}
 	p := made(t, Request{Seed: 1, Models: s.Models, Studies: []Study{s}}, Filter{})
 	known, unknown := Estimate(p, func(k results.Key) (time.Duration, bool) {
 		return 3 * time.Second, k.Model == "m" && k.Arm == "a"
@@ -505,15 +504,15 @@ func TestEstimateGuessesNothing(t *testing.T) {
 // A condition that an item cannot have, and a question that the study does not
 // ask, are left out in words.
 func TestWhatCannotBeIsLeftOut(t *testing.T) {
-	st := &study.Study{Name: "s", Types: []string{"binary", "spatial"}, Arms: []study.Arm{{Name: "a"}, {Name: "b"}}}
-	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+	st := render.Protocol{Name: "s", Types: []string{"binary", "spatial"}, Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}
+	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
 		if it.Type == "binary" {
-			return conditions("sham"), []study.Missing{{Condition: "VO-BB", Why: "no region"}, {Condition: "VH-BB", Why: "no region"}, {Condition: "TB-LA-", Why: "one option"}}
+			return conditions("sham"), []render.Missing{{Condition: "VO-BB", Why: "no region"}, {Condition: "VH-BB", Why: "no region"}, {Condition: "TB-LA-", Why: "one option"}}
 		}
 		return conditions("sham", "VO-BB", "VH-BB", "TB-LA-"), nil
 	}
 	p := made(t, Request{Seed: 3, Models: []string{"m", "n"}, Studies: []Study{
-		{Study: st, Dataset: items(9, "binary", "spatial", "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}}, Filter{})
+		{Protocol: st, Dataset: items(9, "binary", "spatial", "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}}, Filter{})
 	var got []string
 	for _, l := range p.LeftOut {
 		got = append(got, fmt.Sprintf("%s: %s (%d)", l.What, l.Why, *l.Trials))
@@ -531,7 +530,7 @@ func TestWhatCannotBeIsLeftOut(t *testing.T) {
 // underConditions is a study whose arm "write" is asked at the baseline alone, and
 // whose arm "ask" needs it under one condition.
 func underConditions(missing bool, arms ...string) Study {
-	st := &study.Study{Name: "s", Arms: []study.Arm{
+	st := render.Protocol{Name: "s", Arms: []render.Arm{
 		{Name: "ask", Under: func(_ *dataset.Item, c *perturb.Condition) ([]string, bool) {
 			if c.Name == "own" {
 				return []string{"write"}, true
@@ -540,13 +539,13 @@ func underConditions(missing bool, arms ...string) Study {
 		}},
 		{Name: "write", Under: func(_ *dataset.Item, c *perturb.Condition) ([]string, bool) { return nil, c.Name == "baseline" }},
 	}}
-	st.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
+	st.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) {
 		if missing {
-			return conditions("own"), []study.Missing{{Condition: "told", Why: "no text", Arms: []string{"ask"}}}
+			return conditions("own"), []render.Missing{{Condition: "told", Why: "no text", Arms: []string{"ask"}}}
 		}
 		return conditions("told", "own"), nil
 	}
-	return Study{Study: st, Dataset: items(5, "single"), Models: []string{"m"}, Arms: arms, Repeats: 2}
+	return Study{Protocol: st, Dataset: items(5, "single"), Models: []string{"m"}, Arms: arms, Repeats: 2}
 }
 
 // TestArmsUnderConditions: an arm stands under the conditions that it is asked
@@ -596,8 +595,8 @@ func large() Request {
 		names = append(names, fmt.Sprintf("VB-%d", i))
 	}
 	list := conditions(names...)
-	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return list, nil }}
-	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Study: st, Dataset: items(6592, "binary", "ordinal", "comparative", "spatial"),
+	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) { return list, nil }}
+	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Dataset: items(6592, "binary", "ordinal", "comparative", "spatial"),
 		Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}
 }
 
@@ -642,14 +641,14 @@ func cases(t testing.TB, n int) Request {
 			}
 		}
 	}
-	st := &study.Study{Name: "s", Arms: []study.Arm{{Name: "mcq"}}, Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "mcq"}}, Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
 		list := []perturb.Condition{perturb.Baseline(), perturb.Reorder(1), perturb.Downscaled(128)}
 		for k := range it.Images {
 			list = append(list, perturb.LeaveOut(k+1))
 		}
 		return list, nil
 	}}
-	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Study: st, Dataset: d, Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}
+	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Dataset: d, Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}
 }
 
 func TestManyCasesFit(t *testing.T) {

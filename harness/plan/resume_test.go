@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/study"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
 )
@@ -44,7 +44,7 @@ func block(model string, keys ...results.Key) Block {
 	b := Block{Model: model}
 	base := perturb.Baseline()
 	for _, k := range keys {
-		arm := &study.Arm{Name: k.Arm}
+		arm := &render.Arm{Name: k.Arm}
 		if k.Arm == "fixed" {
 			arm.Needs = []string{"direct"}
 		}

@@ -163,7 +163,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Make(plan.Request{Seed: 5, Models: []string{"m"}, Studies: []plan.Study{{Study: &study, Dataset: set, Models: []string{"m"}, Arms: cot.ArmNames(), Repeats: 1}}}, plan.Filter{})
+	p, err := plan.Make(plan.Request{Seed: 5, Models: []string{"m"}, Studies: []plan.Study{{Protocol: study.Protocol(), Dataset: set, Models: []string{"m"}, Arms: cot.ArmNames(), Repeats: 1}}}, plan.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

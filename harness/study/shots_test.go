@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
+	"assay/harness/render"
 	"assay/results"
 )
 
 func showing(can func(dataset.Item) (string, error)) *Study {
-	return &Study{Name: "s", Arms: []Arm{{Name: "a", Example: can}, {Name: "b"}}}
+	return &Study{Name: "s", Arms: []render.Arm{{Name: "a", Example: can}, {Name: "b"}}}
 }
 
 func all(dataset.Item) (string, error) { return "x", nil }
