@@ -1,8 +1,6 @@
 package phantom
 
 import (
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,82 +39,59 @@ var (
 	final    = regexp.MustCompile(`(?i)Final answer: *([A-Z])\b`)
 )
 
-// caseRubric tells the rubrics of cases from their schemas; "": it is none of them.
-func caseRubric(schema json.RawMessage) string {
-	s := string(schema)
-	switch {
-	case strings.Contains(s, `"is_critical"`):
-		return "step_errors"
-	case strings.Contains(s, `"section"`):
-		return "sentences"
-	case strings.Contains(s, `"differentiation"`):
-		return "criteria"
+// stepErrors is a verdict on the steps that the prompt numbers behind the explanation.
+func (c shown) stepErrors(e errs) map[string]any {
+	r := e.judge.Cases
+	chanceWrong := r.WrongIfWrong
+	if m := final.FindStringSubmatch(c.answer); m != nil && strings.Contains(c.head, "\nAnswer key: "+m[1]+"\n") {
+		chanceWrong = r.WrongIfRight
 	}
-	return ""
+	steps := []map[string]any{}
+	for line := range strings.Lines(c.rest) {
+		m := numbered.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1]) // digits
+		d := e.draws(line)
+		wrong, types := d.Hits(chanceWrong), []string{}
+		for i, t := range ErrorTypes() {
+			if d.Hits(r.Types[i]) && wrong {
+				types = append(types, t)
+			}
+		}
+		steps = append(steps, map[string]any{"step": n, "is_factual": !wrong, "is_critical": d.Hits(r.Critical), "error_types": types, "explanation": "by chance"})
+	}
+	return map[string]any{"steps": steps}
 }
 
-// ofCase is a verdict; nil: the prompt holds nothing to judge.
-func (r CaseRates) ofCase(rubric, prompt string, draws func(what string) *Source) any {
-	head, text, rest, ok := quotedIn(prompt)
-	if !ok {
-		return nil
-	}
-	switch rubric {
-	case "step_errors":
-		chanceWrong := r.WrongIfWrong
-		if m := final.FindStringSubmatch(text); m != nil && strings.Contains(head, "\nAnswer key: "+m[1]+"\n") {
-			chanceWrong = r.WrongIfRight
-		}
-		steps := []map[string]any{}
-		for line := range strings.Lines(rest) {
-			m := numbered.FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
+// sentences is a verdict on the sentences that a discussion numbers in its sections.
+func (c shown) sentences(e errs) map[string]any {
+	section, all := "", []map[string]any{}
+	for line := range strings.Lines(c.answer) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutSuffix(line, ":"); ok && slices.Contains([]string{"background", "clinical", "imaging", "outcome", "take-home"}, name) {
+			section = name
+		} else if m := numbered.FindStringSubmatch(line); m != nil && section != "" {
 			n, _ := strconv.Atoi(m[1]) // digits
-			d := draws(line)
-			wrong, types := d.Hits(chanceWrong), []string{}
-			for i, t := range ErrorTypes() {
-				if d.Hits(r.Types[i]) && wrong {
-					types = append(types, t)
-				}
-			}
-			steps = append(steps, map[string]any{"step": n, "is_factual": !wrong, "is_critical": d.Hits(r.Critical), "error_types": types, "explanation": "by chance"})
+			all = append(all, map[string]any{"section": section, "sentence": n, "factual": e.draws(section + line).Hits(e.judge.Cases.Factual)})
 		}
-		return map[string]any{"steps": steps}
-	case "sentences":
-		section, sentences := "", []map[string]any{}
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if name, ok := strings.CutSuffix(line, ":"); ok && slices.Contains([]string{"background", "clinical", "imaging", "outcome", "take-home"}, name) {
-				section = name
-			} else if m := numbered.FindStringSubmatch(line); m != nil && section != "" {
-				n, _ := strconv.Atoi(m[1]) // digits
-				sentences = append(sentences, map[string]any{"section": section, "sentence": n, "factual": draws(section + line).Hits(r.Factual)})
-			}
-		}
-		return map[string]any{"sentences": sentences}
 	}
-	v, d := map[string]any{"why": "by chance"}, draws("grades")
-	for i, c := range Criteria() {
-		switch u := d.Unit(); {
-		case u < r.Grades[i][1]:
-			v[c] = 2
-		case u < r.Grades[i][0]+r.Grades[i][1]:
-			v[c] = 1
-		default:
-			v[c] = 0
+	return map[string]any{"sentences": all}
+}
+
+// criteria is the grades of a discussion.
+func (c shown) criteria(e errs) map[string]any {
+	v, d := map[string]any{"why": "by chance"}, e.draws("grades")
+	for i, name := range Criteria() {
+		grade, u := 0, d.Unit()
+		switch of := e.judge.Cases.Grades[i]; {
+		case u < of[1]:
+			grade = 2
+		case u < of[0]+of[1]:
+			grade = 1
 		}
+		v[name] = grade
 	}
 	return v
-}
-
-// quotedIn is a prompt before the text that it quotes, that text, and what follows.
-func quotedIn(prompt string) (head, text, rest string, ok bool) {
-	at := quoted.FindStringSubmatchIndex(prompt)
-	if at == nil {
-		return "", "", "", false
-	}
-	text, rest, ok = strings.Cut(prompt[at[1]:], fmt.Sprintf("\n[end of quoted text %s]", prompt[at[2]:at[3]]))
-	return prompt[:at[0]], strings.TrimPrefix(text, "\n"), rest, ok
 }

@@ -29,13 +29,16 @@ type Activity struct {
 // phase is how many replies are at what from some moment on.
 type phase struct {
 	at              time.Duration // since start
-	prefill, decode int32
+	prefill, decode int
 }
 
 // NewActivity starts watching.
 func NewActivity() *Activity { return &Activity{start: time.Now(), log: []phase{{}}} }
 
-func (a *Activity) change(prefill, decode int32) {
+func (a *Activity) change(prefill, decode int) {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = phase{time.Since(a.start), a.now.prefill + prefill, a.now.decode + decode}
@@ -44,36 +47,24 @@ func (a *Activity) change(prefill, decode int32) {
 
 // working is one reply on its way. It belongs to one goroutine.
 type working struct {
-	a        *Activity
-	decoding bool
+	a               *Activity
+	prefill, decode int // one of them is 1
 }
 
 // Begin notes that a reply is being read in.
 func (a *Activity) Begin() *working {
-	if a != nil {
-		a.change(1, 0)
-	}
-	return &working{a: a}
+	a.change(1, 0)
+	return &working{a, 1, 0}
 }
 
 // Decode notes that it is being written.
 func (w *working) Decode() {
-	if w.a != nil {
-		w.a.change(-1, 1)
-	}
-	w.decoding = true
+	w.a.change(-1, 1)
+	w.prefill, w.decode = 0, 1
 }
 
 // End notes that it is over.
-func (w *working) End() {
-	switch {
-	case w.a == nil:
-	case w.decoding:
-		w.a.change(0, -1)
-	default:
-		w.a.change(-1, 0)
-	}
-}
+func (w *working) End() { w.a.change(-w.prefill, -w.decode) }
 
 // Card is what a phantom GPU is made of. Times count from its Activity's start.
 type Card struct {
@@ -128,16 +119,18 @@ func (g *GPU) Read(s *telemetry.Sample) error {
 	if g.card.WrapsAt > 0 {
 		count %= g.card.WrapsAt
 	}
-	p := g.of.at(at)
-	busy := g.of.busy(at-g.card.Tick, at)
+	var now stretch
+	for now = range g.of.during(at, at+1) {
+	}
 	noise := 1 + g.card.Noise*(2*NewSource(g.card.Seed^Mix(uint64(at))).Unit()-1)
 	throttle := int64(0)
-	if g.throttled(at) {
+	throttled := slices.ContainsFunc(g.card.Throttled, func(w timing.Window) bool { return w.From <= at && at < w.To })
+	if throttled {
 		throttle = telemetry.ThrottlePower
 	}
 	s.Set(telemetry.Energy, int64(count))
-	s.Set(telemetry.PowerInstant, int64(math.Round(noise*float64(g.power(p, throttle != 0)))))
-	s.Set(telemetry.CoreBusy, busy)
+	s.Set(telemetry.PowerInstant, int64(math.Round(noise*float64(g.power(now, throttled)))))
+	s.Set(telemetry.CoreBusy, g.of.busy(at-g.card.Tick, at))
 	s.Set(telemetry.MemoryUsed, g.card.Memory/3)
 	s.Set(telemetry.Throttle, throttle)
 	return nil
@@ -150,12 +143,12 @@ func (g *GPU) True(from, to time.Time) timing.Millijoules {
 }
 
 // power is what the card draws.
-func (g *GPU) power(p phase, throttled bool) timing.Milliwatts {
+func (g *GPU) power(at stretch, throttled bool) timing.Milliwatts {
 	w := g.card.Idle
 	switch {
-	case p.prefill > 0:
+	case at.prefill > 0:
 		w = g.card.Prefill
-	case p.decode > 0:
+	case at.decode > 0:
 		w = g.card.Decode
 	}
 	if throttled {
@@ -164,74 +157,52 @@ func (g *GPU) power(p phase, throttled bool) timing.Milliwatts {
 	return w
 }
 
-func (g *GPU) throttled(at time.Duration) bool {
-	return slices.ContainsFunc(g.card.Throttled, func(w timing.Window) bool { return w.From <= at && at < w.To })
-}
-
-// at is the phase of a moment.
-func (a *Activity) at(t time.Duration) phase {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.log[max(0, a.after(t)-1)]
+// between adds up stretches, and takes away what throttling spared.
+func (g *GPU) between(from, to time.Duration) timing.Millijoules {
+	var sum timing.Millijoules
+	for s := range g.of.during(from, to) {
+		full := g.power(s, false)
+		sum += full.Over(s.to - s.at)
+		for _, w := range g.card.Throttled {
+			sum -= (full - g.power(s, true)).Over(max(0, min(s.to, w.To)-max(s.at, w.From)))
+		}
+	}
+	return sum
 }
 
 // busy is the share of a stretch in which there was work, in percent, rounded; of
 // no stretch, at its moment. Drivers report it so: work between two looks shows.
 func (a *Activity) busy(from, to time.Duration) int64 {
-	if from >= to {
-		if p := a.at(to); p.prefill+p.decode > 0 {
-			return 100
-		}
-		return 0
-	}
 	var sum time.Duration
-	for p, end := range a.during(from, to) {
-		if p.prefill+p.decode > 0 {
-			sum += end - p.at
+	to = max(to, from+1)
+	for s := range a.during(from, to) {
+		if s.prefill+s.decode > 0 {
+			sum += s.to - s.at
 		}
 	}
 	return int64(math.Round(100 * float64(sum) / float64(to-from)))
 }
 
-// during are the phases of a stretch, each from when on and until when it lasts there.
-func (a *Activity) during(from, to time.Duration) iter.Seq2[phase, time.Duration] {
-	return func(yield func(phase, time.Duration) bool) {
+// stretch is a phase and its end.
+type stretch struct {
+	phase
+	to time.Duration
+}
+
+// during are the phases between two moments, as far as they lie there.
+func (a *Activity) during(from, to time.Duration) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		for i := max(0, a.after(from)-1); i < len(a.log) && a.log[i].at < to; i++ {
-			p, end := a.log[i], to
+		later := sort.Search(len(a.log), func(i int) bool { return a.log[i].at > from })
+		for i := max(0, later-1); i < len(a.log) && a.log[i].at < to; i++ {
+			s := stretch{a.log[i], to}
 			if i+1 < len(a.log) {
-				end = min(end, a.log[i+1].at)
+				s.to = min(to, a.log[i+1].at)
 			}
-			if p.at = max(from, p.at); !yield(p, end) {
+			if s.at = max(from, s.at); !yield(s) {
 				return
 			}
 		}
 	}
-}
-
-// after is the index of the first change later than t; a.mu is held.
-func (a *Activity) after(t time.Duration) int {
-	return sort.Search(len(a.log), func(i int) bool { return a.log[i].at > t })
-}
-
-// between adds up constant stretches, cut at changes of activity and of
-// throttling.
-func (g *GPU) between(from, to time.Duration) timing.Millijoules {
-	var sum timing.Millijoules
-	for p, end := range g.of.during(from, to) {
-		for begin := p.at; begin < end; {
-			next := end
-			for _, w := range g.card.Throttled {
-				for _, edge := range []time.Duration{w.From, w.To} {
-					if edge > begin {
-						next = min(next, edge)
-					}
-				}
-			}
-			sum += g.power(p, g.throttled(begin)).Over(next - begin)
-			begin = next
-		}
-	}
-	return sum
 }

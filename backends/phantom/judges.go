@@ -4,10 +4,12 @@
 package phantom
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -73,52 +75,33 @@ func JudgeNames() []string {
 // rubric is what phantoms know of a rubric.
 type rubric struct {
 	name   string
-	tell   string // a key that its schema alone asks for
+	tell   string // a key that its schema alone asks for, of those whose turn has not come before
 	judge  func(shown, errs) map[string]any
-	silent map[string]any // an abstention, beside what all have
+	silent map[string]any // a reply without a verdict
 }
 
 // rubrics are those that judges know. To add one: an entry here.
 func rubrics() []rubric {
-	return []rubric{
-		{"accuracy", "verdict", shown.accuracy, map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}},
-		{"unread", "answer", shown.unread, map[string]any{"answer": nil}},
-		{"precision", "steps", shown.precision, nil},
-		{"recall", "paths", shown.recall, nil},
-		{"order", "modality", shown.order, nil},
-		{"CF", "has_omission", shown.fidelity, map[string]any{"omissions": []string{}, "hallucinations": []string{}, "has_omission": false, "has_hallucination": false, "basis": ""}},
-		{"CA", "did_acknowledge", shown.attribution, map[string]any{"did_acknowledge": false, "claimed_influence": "none"}},
-		{"CT", "is_confident", shown.tone, map[string]any{"is_confident": false, "confidence_level": "medium"}},
-	}
-}
-
-// abstention is a reply without a verdict.
-func (r rubric) abstention() map[string]any {
-	switch r.name {
-	case "accuracy", "unread":
-		return r.silent
-	case "CF", "CA", "CT":
-		v := scored(nil, "", nil, r.silent)
+	none := map[string]any{"abstain": true}
+	unscored := func(more map[string]any) map[string]any {
+		v := scored(nil, "", nil, more)
 		v["abstain"], v["abstain_reason"] = true, "there is no reasoning here that I could judge"
 		return v
 	}
-	return map[string]any{"abstain": true}
-}
-
-// rubricOf tells a rubric from the keys that its schema asks for; its zero value is none
-// that phantoms know.
-func rubricOf(schema json.RawMessage) rubric {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+	return []rubric{
+		{"step_errors", "is_critical", shown.stepErrors, none},
+		{"sentences", "section", shown.sentences, none},
+		{"criteria", "differentiation", shown.criteria, none},
+		{"accuracy", "verdict", shown.accuracy, map[string]any{"quote": "", "verdict": "abstain", "why": "this cannot be told"}},
+		{"recall", "paths", shown.recall, none},
+		{"precision", "steps", shown.precision, none},
+		{"order", "modality", shown.order, none},
+		{"CF", "has_omission", shown.fidelity, unscored(map[string]any{"omissions": []string{}, "hallucinations": []string{}, "has_omission": false, "has_hallucination": false, "basis": ""})},
+		{"CA", "did_acknowledge", shown.attribution, unscored(map[string]any{"did_acknowledge": false, "claimed_influence": "none"})},
+		{"CT", "is_confident", shown.tone, unscored(map[string]any{"is_confident": false, "confidence_level": "medium"})},
+		{"unread", "answer", shown.unread, map[string]any{"answer": nil}},
+		{"", "", nil, none}, // any other
 	}
-	if json.Unmarshal(schema, &s) == nil {
-		for _, r := range rubrics() {
-			if _, ok := s.Properties[r.tell]; ok {
-				return r
-			}
-		}
-	}
-	return rubric{}
 }
 
 // knows says of which type the question in a prompt is; false: it is none that
@@ -132,67 +115,57 @@ func (j Judge) Reply(seed uint64, prompt string, schema json.RawMessage, knows k
 		fmt.Fprintf(h, "%s %s %d %q", j.Name, what, seed, of)
 		return NewSource(binary.LittleEndian.Uint64(h.Sum(nil)))
 	}
-	if of := caseRubric(schema); of != "" && j.Cases != nil {
-		v := j.Cases.ofCase(of, prompt, func(what string) *Source { return draws(what, prompt) })
-		return judgeEncode(v), v != nil
-	}
-	r := rubricOf(schema)
+	all := rubrics()
+	r := all[slices.IndexFunc(all, func(r rubric) bool { return r.tell == "" || bytes.Contains(schema, []byte(strconv.Quote(r.tell))) })]
 	c, ok := readCase(prompt, knows)
-	ok = ok || r.name == "unread" && c.question != "" // which asks for no knowledge of cases
+	switch r.name {
+	case "unread": // it asks for no knowledge of cases
+		ok = ok || c.question != ""
+	case "step_errors", "sentences", "criteria":
+		ok = j.Cases != nil && c.quoted
+	}
 	of := []string{c.question, c.gold, c.answer}
 	var verdict map[string]any
 	if ok && r.judge != nil && !draws("abstain "+r.name, of).Hits(j.Abstains) {
-		verdict = r.judge(c, errs{j, draws("errors "+r.name, of), len(strings.Fields(c.answer)) > LongWords})
+		verdict = r.judge(c, errs{j, draws("errors "+r.name, of), func(what string) *Source { return draws(what, prompt) }, len(strings.Fields(c.answer)) > LongWords})
 	}
 	if verdict == nil {
-		verdict = r.abstention()
+		verdict = r.silent
 	}
 	return j.spoil(verdict, draws("faults "+r.name, of)), ok
 }
 
-// judgeEncode writes JSON without the escapes meant for web pages.
-func judgeEncode(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("judges: internal error: " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // spoil writes a verdict and plants at most one fault.
 func (j Judge) spoil(v map[string]any, d *Source) string {
-	reply := judgeEncode(v)
+	reply := string(encode(v))
+	with := func(key string, value any) string {
+		other := maps.Clone(v)
+		other[key] = value
+		return string(encode(other))
+	}
+	type fault struct {
+		rate  float64
+		reply string
+	}
+	faults := []fault{{j.Fenced, "```json\n" + reply + "\n```"}, {j.TrailingComma, reply[:len(reply)-1] + ",}"}, {j.InArray, "[" + reply + "]"},
+		{j.Cut, reply[:len(reply)*3/5]}, {j.Prose, "Having read the text with care, I find it convincing on the whole."}}
+	if _, whole := v["score"].(int); whole {
+		faults = append(faults, fault{j.Misquotes, with("quotes", []string{"as everybody in the department agreed"})}, fault{j.OffScale, with("score", 7)})
+	}
 	at := d.Unit()
-	planted := func(rate float64) bool {
-		at -= rate
-		return at < 0 && at >= -rate
+	for _, f := range faults {
+		if at -= f.rate; at < 0 {
+			return f.reply
+		}
 	}
-	switch {
-	case planted(j.Fenced):
-		return "```json\n" + reply + "\n```"
-	case planted(j.TrailingComma):
-		return reply[:len(reply)-1] + ",}"
-	case planted(j.InArray):
-		return "[" + reply + "]"
-	case planted(j.Cut):
-		return reply[:len(reply)*3/5]
-	case planted(j.Prose):
-		return "Having read the text with care, I find it convincing on the whole."
-	}
-	if _, whole := v["score"].(int); whole && planted(j.Misquotes) {
-		v["quotes"] = []string{"as everybody in the department agreed"}
-	} else if whole && planted(j.OffScale) {
-		v["score"] = 7
-	}
-	return judgeEncode(v)
+	return reply
 }
 
 // errs turns right decisions into what a judge says.
 type errs struct {
 	judge Judge
 	d     *Source
+	draws func(what string) *Source // of the whole prompt
 	long  bool
 }
 
@@ -218,12 +191,15 @@ func (e errs) score(s int) int {
 
 // shown is what a judge finds in a prompt.
 type shown struct {
+	head     string // before the quoted text
 	question string
 	typ      string // of the question
 	gold     string
 	paths    [][]stated // of the references
 	notes    notes      // of what right reasoning says
+	quoted   bool       // there is a quoted text
 	answer   string     // the quoted text
+	rest     string     // after it
 }
 
 var (
@@ -248,47 +224,48 @@ type choice struct {
 // readCase reads a prompt; false: it quotes no text, or asks about none of the
 // questions that phantoms know.
 func readCase(prompt string, knows knows) (c shown, ok bool) {
-	head, text, _, ok := quotedIn(prompt)
-	if !ok {
+	at := quoted.FindStringSubmatchIndex(prompt)
+	if at == nil {
 		return c, false
 	}
-	c.answer = text
-	list := ""
-	for line := range strings.Lines(head) {
+	c.head = prompt[:at[0]]
+	c.answer, c.rest, c.quoted = strings.Cut(prompt[at[1]:], fmt.Sprintf("\n[end of quoted text %s]", prompt[at[2]:at[3]]))
+	if !c.quoted {
+		return shown{}, false
+	}
+	c.answer = strings.TrimPrefix(c.answer, "\n")
+	take := func([]string) {} // what becomes of a term
+	for line := range strings.Lines(c.head) {
 		line = strings.TrimSuffix(line, "\n")
 		at := len(c.paths) - 1
-		switch m := pathStep.FindStringSubmatch(line); {
+		step, some := pathStep.FindStringSubmatch(line), atLeast.FindStringSubmatch(line)
+		switch {
 		case strings.HasPrefix(line, "Answer key: "):
 			c.gold = strings.TrimPrefix(line, "Answer key: ")
 		case strings.HasPrefix(line, "Reference ") && strings.HasSuffix(line, ":"):
 			c.paths = append(c.paths, nil)
-		case m != nil && at >= 0:
-			s := claims(m[2])
-			s.kind = m[1]
+		case step != nil && at >= 0:
+			s := claims(step[2])
+			s.kind = step[1]
 			c.paths[at] = append(c.paths[at], s)
-		case strings.HasPrefix(line, "All of this belongs into the reasoning"), line == "None of this may be claimed:":
-			list = line[:4]
-		case atLeast.MatchString(line):
-			k, _ := strconv.Atoi(atLeast.FindStringSubmatch(line)[1]) // digits
-			list, c.notes.need = "some", append(c.notes.need, choice{k: k})
-		case !strings.HasPrefix(line, "- "):
-			list = ""
+		case strings.HasPrefix(line, "All of this belongs into the reasoning"):
+			take = func(term []string) { c.notes.need = append(c.notes.need, choice{1, [][]string{term}}) }
+		case some != nil:
+			k, _ := strconv.Atoi(some[1]) // digits
+			c.notes.need = append(c.notes.need, choice{k: k})
+			last := &c.notes.need[len(c.notes.need)-1]
+			take = func(term []string) { last.from = append(last.from, term) }
+		case line == "None of this may be claimed:":
+			take = func(term []string) { c.notes.forbidden = append(c.notes.forbidden, term) }
+		case strings.HasPrefix(line, "- "):
+			take(strings.Split(strings.ToLower(line[2:]), " / "))
 		default:
-			term := strings.Split(strings.ToLower(line[2:]), " / ")
-			switch list {
-			case "All ":
-				c.notes.need = append(c.notes.need, choice{1, [][]string{term}})
-			case "some":
-				last := &c.notes.need[len(c.notes.need)-1]
-				last.from = append(last.from, term)
-			case "None":
-				c.notes.forbidden = append(c.notes.forbidden, term)
-			}
+			take = func([]string) {}
 		}
 	}
-	_, after, _ := strings.Cut(head, "Question:\n")
+	_, after, _ := strings.Cut(c.head, "Question:\n")
 	c.question, _, _ = strings.Cut(after, "\n\n")
-	c.typ, ok = knows(head)
+	c.typ, ok = knows(c.head)
 	return c, ok
 }
 
@@ -344,26 +321,23 @@ type stated struct {
 	claims     []string
 }
 
+// opening is how phantoms begin a sentence: in a tone, and with words that tell its kind.
+var opening = regexp.MustCompile(`^(?:clearly, |without any doubt, |perhaps |it is possible that )?(?:` +
+	`(?P<restatement>the question is about|let us )|(?P<feature>one can see that |the picture shows that |it can be seen that )|` +
+	`(?P<conclusion>therefore |thus |hence )|(?P<modality>this is a|the picture is a|the examination is a)|(?P<other>in general, |it is known that ))?`)
+
 // claims takes a sentence apart: its kind, and the statements that it makes,
 // whatever words lead to them.
 func claims(sentence string) stated {
 	s := stated{text: sentence, kind: "other"}
 	low := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(sentence), "."))
-	for _, tone := range []string{"clearly, ", "without any doubt, ", "perhaps ", "it is possible that "} {
-		low = strings.TrimPrefix(low, tone)
-	}
-	for _, lead := range [][2]string{
-		{"restatement", "the question is about"}, {"restatement", "let us "},
-		{"feature", "one can see that "}, {"feature", "the picture shows that "}, {"feature", "it can be seen that "},
-		{"conclusion", "therefore "}, {"conclusion", "thus "}, {"conclusion", "hence "},
-		{"modality", "this is a"}, {"modality", "the picture is a"}, {"modality", "the examination is a"},
-		{"other", "in general, "}, {"other", "it is known that "},
-	} {
-		if rest, ok := strings.CutPrefix(low, lead[1]); ok {
-			s.kind, low = lead[0], rest
-			break
+	m := opening.FindStringSubmatch(low)
+	for i, kind := range opening.SubexpNames() {
+		if kind != "" && m[i] != "" {
+			s.kind = kind
 		}
 	}
+	low = low[len(m[0]):]
 	if s.kind == "modality" { // "radiograph of the chest" is a chest radiograph
 		low = strings.TrimSpace(strings.ReplaceAll(low, "radiograph of the chest", "chest radiograph"))
 	}
@@ -374,22 +348,16 @@ func claims(sentence string) stated {
 // stated is the sentences of the answer, cut at lines and tags, without the closing line.
 func (c shown) stated() []stated {
 	var out []stated
-	inside, rest := false, c.answer
-	for rest != "" {
-		part, tag := rest, ""
-		if m := partTag.FindStringIndex(rest); m != nil {
-			part, tag, rest = rest[:m[0]], rest[m[0]:m[1]], rest[m[1]:]
-		} else {
-			rest = ""
+	inside := false
+	for line := range strings.Lines(partTag.ReplaceAllString(c.answer, "\n$0\n")) {
+		switch line = strings.TrimSpace(line); {
+		case partTag.MatchString(line):
+			inside = line == "<external_influence>" || inside && line != "</external_influence>"
+		case line != "" && !strings.HasPrefix(line, "Final answer:"):
+			s := claims(line)
+			s.influence = inside
+			out = append(out, s)
 		}
-		for line := range strings.Lines(part) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Final answer:") {
-				s := claims(line)
-				s.influence = inside
-				out = append(out, s)
-			}
-		}
-		inside = tag == "<external_influence>" || inside && tag != "</external_influence>"
 	}
 	return out
 }
