@@ -54,6 +54,7 @@ const (
 	badSchema
 	tooLong
 	badToken
+	unprompted // a model is asked where it does not answer
 	loading
 	broken
 	webPage // what answers is no model server
@@ -304,6 +305,14 @@ func send(w http.ResponseWriter, status int, v any) {
 	w.Write(b) // a client that is gone needs no answer
 }
 
+// words are a protocol's for a trouble. In text, {model}, {why}, {tokens} and {context}
+// stand for those of the request.
+type words struct {
+	status     int
+	kind, text string
+	field      string // of the request
+}
+
 // refuse answers with what is wrong.
 func (s *server) refuse(w http.ResponseWriter, j job, t trouble) {
 	if t.is == webPage { // what a proxy in front of nothing says
@@ -311,7 +320,17 @@ func (s *server) refuse(w http.ResponseWriter, j job, t trouble) {
 		w.Write([]byte("<!doctype html><title>Welcome</title><p>There is no model here.</p>"))
 		return
 	}
-	s.protocol.refuse(w, j, t)
+	say, why := s.protocol.words()[t.is], ""
+	if t.cause != nil {
+		why = t.cause.Error()
+	}
+	say.text = strings.NewReplacer("{model}", j.name, "{why}", why, "{tokens}", fmt.Sprint(j.promptTokens()), "{context}", fmt.Sprint(j.context)).Replace(say.text)
+	s.protocol.refuse(w, j, t.is, say)
+}
+
+// failed is what a stream ends with where the server fails.
+func (s *server) failed(j job) []byte {
+	return encode(s.protocol.problem(s.protocol.words()[broken], j))
 }
 
 func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 )
 
 // llamaBuild is whose framing is spoken.
@@ -49,63 +48,42 @@ func (s *server) llamacpp() http.Handler {
 	})
 }
 
-type llamaProblem struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Prompt  int    `json:"n_prompt_tokens,omitempty"`
-	Context int    `json:"n_ctx,omitempty"`
+// llamaWords are llama-server's words of what is wrong.
+func llamaWords() map[problem]words {
+	const bad, failed, none = "invalid_request_error", "server_error", "not_found_error"
+	const parsing = "[json.exception.parse_error.101] parse error at line 1, column 1: "
+	return map[problem]words{
+		nowhere:      {status: 404, kind: none, text: "File Not Found"},
+		emptyBody:    {status: 500, kind: failed, text: parsing + "attempting to parse an empty input; check that your input string or stream contains the expected JSON"},
+		noJSON:       {status: 500, kind: failed, text: parsing + "syntax error while parsing value - {why}"},
+		unknownModel: {status: 404, kind: none, text: "model '{model}' not found"},
+		noMessages:   {status: 400, kind: bad, text: "'messages' is required"},
+		badMessages:  {status: 400, kind: bad, text: "Expected 'messages' to be an array"},
+		badPicture:   {status: 400, kind: bad, text: "Failed to load image or audio file"},
+		elsewhere:    {status: 500, kind: failed, text: "error: cannot make GET request"},
+		blind:        {status: 500, kind: failed, text: "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"},
+		badFormat:    {status: 400, kind: bad, text: `response_format type must be one of "text" or "json_object", but got: {why}`},
+		tooLong: {status: 400, kind: "exceed_context_size_error",
+			text: "request ({tokens} tokens) exceeds the available context size ({context} tokens), try increasing it"},
+		badSchema: {status: 400, kind: bad, text: "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n{why}"},
+		badToken:  {status: 400, kind: bad, text: "{why}"},
+		loading:   {status: 503, kind: "unavailable_error", text: "Loading model"},
+		broken:    {status: 500, kind: failed, text: "the computation failed"},
+	}
 }
 
-func llamaRefuse(w http.ResponseWriter, j job, t trouble) {
-	p := llamaProblem{Code: 400, Type: "invalid_request_error"}
-	const parsing = "[json.exception.parse_error.101] parse error at line 1, column "
-	var shape *json.UnmarshalTypeError
-	switch t.is {
-	case nowhere:
-		p = llamaProblem{Code: 404, Message: "File Not Found", Type: "not_found_error"}
-	case emptyBody:
-		p = llamaProblem{Code: 500, Type: "server_error", Message: parsing + "1: attempting to parse an empty input; check that your input string or stream contains the expected JSON"}
-	case noJSON:
-		if errors.As(t.cause, &shape) {
-			p.Message = "Expected '" + shape.Field + "' to be of type " + shape.Type.String()
-			break
-		}
-		p = llamaProblem{Code: 500, Type: "server_error", Message: fmt.Sprintf(parsing+"%d: syntax error while parsing value - %v", len(j.body)+1, t.cause)}
-	case unknownModel:
-		p = llamaProblem{Code: 404, Message: fmt.Sprintf("model '%s' not found", j.name), Type: "not_found_error"}
-	case noMessages:
-		p.Message = "'messages' is required"
-	case badMessages:
-		p.Message = "Expected 'messages' to be an array"
-	case badPicture:
-		p.Message = "Failed to load image or audio file"
-	case elsewhere:
-		p = llamaProblem{Code: 500, Message: "error: cannot make GET request", Type: "server_error"}
-	case blind:
-		p = llamaProblem{Code: 500, Message: "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", Type: "server_error"}
-	case badFormat:
-		p.Message = `response_format type must be one of "text" or "json_object", but got: ` + t.cause.Error()
-	case tooLong:
-		p = llamaProblem{400, fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it", j.promptTokens(), j.context),
-			"exceed_context_size_error", j.promptTokens(), j.context}
-	case badSchema:
-		why := t.cause.Error()
-		p.Message = "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\n" + strings.ToUpper(why[:1]) + why[1:]
-	case badToken:
-		p.Message = t.cause.Error()
-	case loading:
-		p = llamaProblem{Code: 503, Message: "Loading model", Type: "unavailable_error"}
-	default:
-		p = llamaBroken()
+func llamaError(say words, j job) any {
+	e := map[string]any{"code": say.status, "message": say.text, "type": say.kind}
+	if say.kind == "exceed_context_size_error" {
+		e["n_prompt_tokens"], e["n_ctx"] = j.promptTokens(), j.context
 	}
+	return map[string]any{"error": e}
+}
+
+func llamaRefuse(w http.ResponseWriter, j job, _ problem, say words) {
 	w.Header().Del("Keep-Alive")
 	w.Header().Set("Connection", "close")
-	send(w, p.Code, map[string]any{"error": p})
-}
-
-func llamaBroken() llamaProblem {
-	return llamaProblem{Code: 500, Message: "the computation failed", Type: "server_error"}
+	send(w, say.status, llamaError(say, j))
 }
 
 func (s *server) llamaProps(w http.ResponseWriter, r *http.Request) {
@@ -124,19 +102,20 @@ func (s *server) llamaProps(w http.ResponseWriter, r *http.Request) {
 	send(w, 200, v)
 }
 
+type llamaSlot struct {
+	ID          int  `json:"id"`
+	Context     int  `json:"n_ctx"`
+	Speculative bool `json:"speculative"`
+	Processing  bool `json:"is_processing"`
+}
+
 func (s *server) llamaSlots(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	busy := s.busy
 	s.mu.Unlock()
-	type slot struct {
-		ID          int  `json:"id"`
-		Context     int  `json:"n_ctx"`
-		Speculative bool `json:"speculative"`
-		Processing  bool `json:"is_processing"`
-	}
-	list := make([]slot, llamaSlots)
+	list := make([]llamaSlot, llamaSlots)
 	for i := range list {
-		list[i] = slot{ID: i, Context: s.readers[0].Context, Processing: i < busy}
+		list[i] = llamaSlot{ID: i, Context: s.readers[0].Context, Processing: i < busy}
 	}
 	send(w, 200, list)
 }
@@ -204,7 +183,7 @@ func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c 
 	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: %s\r\nX-Accel-Buffering: no\r\n"+
 		"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5, max=100\r\n%s: 1\r\n\r\n", r.Header.Get("Origin"), header)
 	out := &sink{ctx: ctx, t: t, reset: func() { linger(conn) }, blank: []byte(":\n\n"), long: `data: {"choices":[{"delta":{"content":"`,
-		problem: fmt.Appendf(nil, "data: %s\n\n", encode(map[string]any{"error": llamaBroken()}))}
+		problem: fmt.Appendf(nil, "data: %s\n\n", s.failed(t.job))}
 	out.write = func(b []byte) error {
 		_, err := conn.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b))
 		return err

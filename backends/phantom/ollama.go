@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -54,46 +56,40 @@ func ollamaText(w http.ResponseWriter, status int, text string) {
 	io.WriteString(w, text)
 }
 
-func ollamaRefuse(w http.ResponseWriter, j job, t trouble) {
-	status, message, runner := 400, "", false // the model's runner reports it: a stream by then
-	switch t.is {
-	case emptyBody:
-		message = "missing request body"
-	case noJSON: // the field's type is named after Ollama's package, not ours
-		message = strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(t.cause.Error())
-	case noName:
-		message = "model is required"
-	case unknownModel:
-		status, message = 404, fmt.Sprintf("model '%s' not found", j.name)
-	case badFormat:
-		status, message = 500, fmt.Sprintf(`invalid format: %q; expected "json" or a valid JSON Schema object`, t.cause)
-	case unthinking:
-		message = fmt.Sprintf("%q does not support thinking", j.name)
-	case badOption:
-		status, message = 500, fmt.Sprintf("option %q must be of type integer", t.cause)
-	case badPicture:
-		status, message, runner = 500, "Failed to create new sequence: failed to process inputs: "+t.cause.Error(), true
-	case tooLong:
-		message, runner = "the input length exceeds the context length", j.stream
-	case badSchema:
-		status, message = 500, "invalid JSON schema in format"
-	case loading:
-		status, message = 503, "the model is still being loaded"
-	default:
-		status, message = 500, ollamaBroken
+// ollamaWords are Ollama's words of what is wrong.
+func ollamaWords() map[problem]words {
+	return map[problem]words{
+		emptyBody:    {status: 400, text: "missing request body"},
+		noJSON:       {status: 400, text: "{why}"},
+		noName:       {status: 400, text: "model is required"},
+		unknownModel: {status: 404, text: "model '{model}' not found"},
+		badFormat:    {status: 500, text: `invalid format: {why}; expected "json" or a valid JSON Schema object`},
+		unthinking:   {status: 400, text: `"{model}" does not support thinking`},
+		badOption:    {status: 500, text: `option "{why}" must be of type integer`},
+		badPicture:   {status: 500, text: "Failed to create new sequence: failed to process inputs: {why}"},
+		tooLong:      {status: 400, text: "the input length exceeds the context length"},
+		badSchema:    {status: 500, text: "invalid JSON schema in format"},
+		unprompted:   {status: 400, text: "phantoms answer at /api/chat only"},
+		loading:      {status: 503, text: "the model is still being loaded"},
+		broken:       {status: 500, text: "the model's runner has stopped"},
 	}
-	body := map[string]string{"error": message}
-	if !runner {
-		send(w, status, body)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(encode(body))
-	http.NewResponseController(w).Flush()
 }
 
-const ollamaBroken = "the model's runner has stopped"
+func ollamaError(say words, j job) any {
+	// A field's type is named after Ollama's package, not ours.
+	return map[string]string{"error": strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(say.text)}
+}
+
+func ollamaRefuse(w http.ResponseWriter, j job, is problem, say words) {
+	if is != badPicture && (is != tooLong || !j.stream) {
+		send(w, say.status, ollamaError(say, j))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json") // the model's runner reports it: a stream by then
+	w.WriteHeader(say.status)
+	w.Write(encode(ollamaError(say, j)))
+	http.NewResponseController(w).Flush()
+}
 
 // ollamaModel is what lists of models say of one, with what a list adds.
 func ollamaModel(p Profile, more map[string]any) map[string]any {
@@ -212,7 +208,7 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 		}
 		answer["response"], answer["done_reason"], answer["prompt_eval_count"], answer["eval_count"] = m.text, m.finish, m.prompt, m.tokens
 	case req.Prompt != "":
-		send(w, 400, map[string]string{"error": "phantoms answer at /api/chat only"})
+		s.refuse(w, j, trouble{is: unprompted})
 		return
 	case req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s":
 		answer["done_reason"] = "unload"
@@ -275,7 +271,7 @@ func (req chatRequest) job(j *job, skill skill) trouble {
 	case f[0] == '{':
 		j.ask.Schema = req.Format
 	default:
-		return trouble{badFormat, fmt.Errorf("%s", f)}
+		return trouble{badFormat, errors.New(strconv.Quote(f))}
 	}
 	if on, ok := req.Think.(bool); ok {
 		j.ask.Think = &on
@@ -288,7 +284,7 @@ func (req chatRequest) job(j *job, skill skill) trouble {
 		v, given := req.Options[name]
 		n, ok := v.(float64)
 		if given && (!ok || n != math.Trunc(n)) {
-			return trouble{badOption, fmt.Errorf("%s", name)}
+			return trouble{badOption, errors.New(name)}
 		}
 		if given {
 			whole[name] = int(n)
@@ -336,7 +332,7 @@ const ollamaLoad = 900 * time.Microsecond
 
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte("\n"),
-		problem: append(encode(map[string]string{"error": ollamaBroken}), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
+		problem: append(s.failed(t.job), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
 	line := func(l ollamaLine) error {
 		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
 		if !t.stream {

@@ -60,21 +60,26 @@ type Options struct {
 
 // protocol is what phantoms of one kind of server do otherwise than others.
 type protocol struct {
-	name   string
-	serve  func(*server) http.Handler
-	refuse func(w http.ResponseWriter, j job, t trouble) // in the server's words
-	keeps  habits
-	loads  bool            // a reader is loaded when it is first asked
-	build  string          // what replies call it
-	thinks string          // the field of a message's reasoning
-	logs   json.RawMessage // what stands for token IDs and their chances, which nobody knows
+	name    string
+	serve   func(*server) http.Handler
+	words   func() map[problem]words   // of what is wrong
+	problem func(say words, j job) any // their shape
+	refuse  func(w http.ResponseWriter, j job, is problem, say words)
+	keeps   habits
+	loads   bool            // a reader is loaded when it is first asked
+	build   string          // what replies call it
+	thinks  string          // the field of a message's reasoning
+	logs    json.RawMessage // what stands for token IDs and their chances, which nobody knows
 }
 
 func protocols() []protocol {
 	return []protocol{
-		{name: "ollama", serve: (*server).ollama, refuse: ollamaRefuse, keeps: habits{Block: 1, Pictures: 4}, loads: true},
-		{name: "llamacpp", serve: (*server).llamacpp, refuse: llamaRefuse, keeps: habits{Block: 1}, build: llamaBuild, thinks: "reasoning_content"},
-		{name: "vllm", serve: (*server).vllm, refuse: vllmRefuse, keeps: habits{Block: 16, Pictures: allPictures}, thinks: "reasoning", logs: json.RawMessage("null")},
+		{name: "ollama", serve: (*server).ollama, words: ollamaWords, problem: ollamaError, refuse: ollamaRefuse,
+			keeps: habits{Block: 1, Pictures: 4}, loads: true},
+		{name: "llamacpp", serve: (*server).llamacpp, words: llamaWords, problem: llamaError, refuse: llamaRefuse,
+			keeps: habits{Block: 1}, build: llamaBuild, thinks: "reasoning_content"},
+		{name: "vllm", serve: (*server).vllm, words: vllmWords, problem: vllmError, refuse: vllmRefuse,
+			keeps: habits{Block: 16, Pictures: allPictures}, thinks: "reasoning", logs: json.RawMessage("null")},
 	}
 }
 

@@ -37,44 +37,39 @@ func (s *server) vllm() http.Handler {
 	})
 }
 
-type vllmProblem struct {
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    int     `json:"code"`
-}
-
-func vllmRefuse(w http.ResponseWriter, j job, t trouble) {
-	p := vllmProblem{Code: 400, Type: "BadRequestError"}
-	switch t.is {
-	case emptyBody, noJSON:
-		p.Message = fmt.Sprint("The request body is no JSON of a chat completion: ", t.cause)
-	case unknownModel:
-		p = vllmProblem{fmt.Sprintf("The model `%s` does not exist.", j.name), "NotFoundError", new("model"), 404}
-	case noMessages, badMessages:
-		p.Message = "the messages are no list of messages"
-	case blind:
-		p.Message = j.name + " is not a multimodal model"
-	case badPicture, elsewhere:
-		p.Message = "cannot identify image file"
-	case badFormat:
-		p.Message = "unknown response format " + t.cause.Error()
-	case tooLong:
-		p.Param, p.Message = new("input_tokens"), fmt.Sprintf("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.", j.context, j.promptTokens())
-	case badSchema:
-		p.Message = "Invalid JSON schema: " + t.cause.Error()
-	case badToken:
-		p.Message = t.cause.Error()
-	case loading:
-		p = vllmProblem{Message: "the engine is still being started", Type: "ServiceUnavailableError", Code: 503}
-	default:
-		p = vllmBroken()
+// vllmWords are vLLM's words of what is wrong.
+func vllmWords() map[problem]words {
+	const bad = "BadRequestError"
+	const body = "The request body is no JSON of a chat completion: {why}"
+	return map[problem]words{
+		emptyBody:    {status: 400, kind: bad, text: body},
+		noJSON:       {status: 400, kind: bad, text: body},
+		unknownModel: {status: 404, kind: "NotFoundError", text: "The model `{model}` does not exist.", field: "model"},
+		noMessages:   {status: 400, kind: bad, text: "there are no messages"},
+		badMessages:  {status: 400, kind: bad, text: "the messages are no list of messages"},
+		blind:        {status: 400, kind: bad, text: "{model} is not a multimodal model"},
+		badPicture:   {status: 400, kind: bad, text: "cannot identify image file"},
+		elsewhere:    {status: 400, kind: bad, text: "cannot identify image file"},
+		badFormat:    {status: 400, kind: bad, text: "unknown response format {why}"},
+		tooLong: {status: 400, kind: bad, field: "input_tokens", text: "This model's maximum context length is {context} tokens. However, your request has {tokens} input tokens. " +
+			"Please reduce the length of the input messages."},
+		badSchema: {status: 400, kind: bad, text: "Invalid JSON schema: {why}"},
+		badToken:  {status: 400, kind: bad, text: "{why}"},
+		loading:   {status: 503, kind: "ServiceUnavailableError", text: "the engine is still being started"},
+		broken:    {status: 500, kind: "InternalServerError", text: "the engine failed"},
 	}
-	send(w, p.Code, map[string]any{"error": p})
 }
 
-func vllmBroken() vllmProblem {
-	return vllmProblem{Message: "the engine failed", Type: "InternalServerError", Code: 500}
+func vllmError(say words, j job) any {
+	var field any
+	if say.field != "" {
+		field = say.field
+	}
+	return map[string]any{"error": map[string]any{"message": say.text, "type": say.kind, "param": field, "code": say.status}}
+}
+
+func vllmRefuse(w http.ResponseWriter, j job, _ problem, say words) {
+	send(w, say.status, vllmError(say, j))
 }
 
 func (s *server) vllmModels(w http.ResponseWriter, r *http.Request) {
@@ -124,6 +119,6 @@ func (t *take) vllmMetrics() *vllmMetrics {
 func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte(": ping\n\n"), long: `data: {"choices":[{"index":0,"delta":{"content":"`,
-		problem: fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", encode(map[string]any{"error": vllmBroken()}))}
+		problem: fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", s.failed(t.job))}
 	out.ended(s.speak(out, t, c))
 }
