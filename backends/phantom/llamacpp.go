@@ -19,6 +19,8 @@ var llamaProps []byte
 
 const llamaSlots = 8
 
+func (s *server) llama() bool { return s.protocol.name == "llamacpp" }
+
 func (s *server) llamacpp() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]string{"status": "ok"}) })
@@ -26,7 +28,7 @@ func (s *server) llamacpp() http.Handler {
 	mux.HandleFunc("GET /slots", s.llamaSlots)
 	mux.HandleFunc("GET /v1/models", s.llamaModels)
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		s.complete(w, r, func(t *take, c completed) completed { c.Timings = t.llamaTimings(t.tokens); return c }, s.llamaStream)
+		s.complete(w, r, s.llamaStream)
 	})
 	mux.HandleFunc("POST /completion", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"index": 0, "content": m.text, "model": model, "tokens_predicted": m.tokens, "tokens_evaluated": m.prompt,

@@ -73,7 +73,7 @@ func (s *server) known(name string) (Profile, bool) {
 }
 
 // complete answers a chat completion: with a whole reply, or with stream.
-func (s *server) complete(w http.ResponseWriter, r *http.Request, whole func(*take, completed) completed, stream func(http.ResponseWriter, *http.Request, *take, completion)) {
+func (s *server) complete(w http.ResponseWriter, r *http.Request, stream func(http.ResponseWriter, *http.Request, *take, completion)) {
 	var c completion
 	j, t := read(w, r, &c)
 	if t.is == fine {
@@ -97,9 +97,12 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request, whole func(*ta
 		if thinking != "" {
 			message[s.protocol.thinks] = thinking
 		}
-		reply := s.completed(a, "chat.completion")
-		reply.Choices, reply.Usage = []option{{Finish: new(a.finish()), Message: message, Logs: s.protocol.logs, Tokens: s.protocol.logs}}, a.usage()
-		send(w, 200, whole(a, reply))
+		whole := s.completed(a, "chat.completion")
+		whole.Choices, whole.Usage = []option{{Finish: new(a.finish()), Message: message, Logs: s.protocol.logs, Tokens: s.protocol.logs}}, a.usage()
+		if s.llama() {
+			whole.Timings = a.llamaTimings(a.tokens)
+		}
+		send(w, 200, whole)
 	}
 }
 
@@ -254,7 +257,7 @@ func (s *server) completed(t *take, object string) completed {
 
 // speak sends a reply as a stream's events. llama-server sends some of them together.
 func (s *server) speak(out *sink, t *take, c completion) error {
-	llama := s.protocol.name == "llamacpp"
+	llama := s.llama()
 	empty := s.completed(t, "chat.completion.chunk")
 	var held []byte
 	say := func(e completed, more bool) error {

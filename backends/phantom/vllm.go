@@ -17,7 +17,7 @@ func (s *server) vllm() http.Handler {
 	mux.HandleFunc("GET /v1/models", s.vllmModels)
 	mux.HandleFunc("GET /metrics", s.vllmMetrics)
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		s.complete(w, r, func(t *take, c completed) completed { return c }, s.vllmStream)
+		s.complete(w, r, s.vllmStream)
 	})
 	mux.HandleFunc("POST /v1/completions", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"id": "cmpl-phantom", "object": "text_completion", "created": time.Now().Unix(), "model": model,
