@@ -53,20 +53,31 @@ func (s *server) record(t *take, reply Reply) {
 
 // sink sends the chunks of a stream, with what goes wrong with it.
 type sink struct {
+	*http.ResponseController
+	w       http.ResponseWriter
 	ctx     context.Context
 	t       *take
-	n       int // chunks so far
-	write   func([]byte) error
-	reset   func()
-	blank   []byte // what clients have to overlook
-	problem []byte // an error in band
+	n       int    // chunks so far
+	blank   string // what clients have to overlook
 	long    string // how a line without end begins
+	problem []byte // an error in band
+}
+
+func (s *server) sink(w http.ResponseWriter, r *http.Request, t *take, long string, problem []byte) *sink {
+	return &sink{ResponseController: http.NewResponseController(w), w: w, ctx: r.Context(), t: t, blank: s.protocol.blank, long: long, problem: problem}
+}
+
+// write writes without delay.
+func (s *sink) write(b []byte) error {
+	if _, err := s.w.Write(b); err != nil {
+		return err
+	}
+	return s.Flush()
 }
 
 var (
 	errEnded  = errors.New("phantom: the stream has ended in an error, as planned")
 	errBroken = errors.New("phantom: the stream is broken off, as planned")
-	errGone   = errors.New("phantom: the connection was reset, as planned")
 )
 
 const longLine = 100 << 20
@@ -76,7 +87,7 @@ func (s *sink) send(b []byte) error {
 	late := s.n > 1+len(s.t.chunks)/2 // far enough into the stream
 	switch kind := s.t.fault; {
 	case kind == faultComments && s.n > 1:
-		if err := s.write(s.blank); err != nil {
+		if err := s.write([]byte(s.blank)); err != nil {
 			return err
 		}
 	case kind == faultSlowDrip && s.n <= 4:
@@ -105,8 +116,13 @@ func (s *sink) send(b []byte) error {
 		<-s.ctx.Done()
 		return errBroken
 	case kind == FaultReset:
-		s.reset()
-		return errGone
+		if conn, _, err := s.Hijack(); err == nil {
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				tcp.SetLinger(0) // it forgets what was not sent, and says RST
+			}
+			conn.Close()
+		}
+		return errBroken
 	case kind == FaultLongLine:
 		part := bytes.Repeat([]byte("x"), 1<<20)
 		err := s.write([]byte(s.long))
@@ -121,39 +137,57 @@ func (s *sink) send(b []byte) error {
 // ended reports whether a stream is over because of err. A connection that
 // should break breaks here.
 func (s *sink) ended(err error) bool {
-	switch {
-	case err == nil:
-		return false
-	case errors.Is(err, errEnded), errors.Is(err, errGone):
-		return true
+	if err != nil && !errors.Is(err, errEnded) {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
 	}
-	panic(http.ErrAbortHandler) // the client is gone, or the server is: no end mark
+	return err != nil
 }
 
-// flushed writes to a response without delay.
-func flushed(w http.ResponseWriter) func([]byte) error {
-	flush := http.NewResponseController(w)
-	return func(b []byte) error {
-		if _, err := w.Write(b); err != nil {
-			return err
+// Fault is something that goes wrong with a reply, and how often.
+type Fault struct {
+	Kind FaultKind
+	Rate float64 // of replies; of several faults, at most one strikes
+}
+
+// FaultKind is what goes wrong.
+type FaultKind string
+
+// The faults. Those marked with * break no rule of the protocol: a client must
+// read the reply as if nothing had happened.
+const (
+	FaultErrorInBand FaultKind = "error-in-band" // the stream ends in an error
+	faultRoleFirst   FaultKind = "role-first"    // * a first chunk without text, long before the others
+	faultManyTokens  FaultKind = "many-tokens"   // * eight tokens to a chunk
+	FaultSplitUTF8   FaultKind = "split-utf8"    // * letters are cut between two writes
+	faultComments    FaultKind = "comments"      // * comments between events, or empty lines
+	FaultNoUsage     FaultKind = "no-usage"      // * nothing is counted
+	faultSlowDrip    FaultKind = "slow-drip"     // * every byte by itself
+	FaultEarlyClose  FaultKind = "early-close"   // the connection ends in the middle
+	FaultStall       FaultKind = "stall"         // nothing more comes, and the connection stays
+	FaultLongLine    FaultKind = "long-line"     // a line of 100 MB
+	FaultWrongType   FaultKind = "wrong-type"    // status 200 and a web page
+	FaultReset       FaultKind = "reset"         // RST in the middle
+	FaultLoading     FaultKind = "loading"       // 503
+	FaultInternal    FaultKind = "internal"      // 500
+)
+
+// FaultKinds are all faults.
+func FaultKinds() []FaultKind {
+	return []FaultKind{FaultErrorInBand, faultRoleFirst, faultManyTokens, FaultSplitUTF8, faultComments, FaultNoUsage, faultSlowDrip,
+		FaultEarlyClose, FaultStall, FaultLongLine, FaultWrongType, FaultReset, FaultLoading, FaultInternal}
+}
+
+// Whole reports whether the fault can strike a reply that is no stream.
+func (k FaultKind) Whole() bool {
+	return k == FaultWrongType || k == FaultLoading || k == FaultInternal
+}
+
+// Strikes is the fault that u, uniform in 0..1, stands for; "": none.
+func (p Profile) Strikes(u float64) FaultKind {
+	for _, f := range p.Faults {
+		if u -= f.Rate; u < 0 {
+			return f.Kind
 		}
-		return flush.Flush()
 	}
-}
-
-// reset ends a response's connection with RST.
-func reset(w http.ResponseWriter) func() {
-	return func() {
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			linger(conn)
-			conn.Close()
-		}
-	}
-}
-
-// linger makes closing a connection forget what was not sent, and say RST.
-func linger(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
-	}
+	return ""
 }

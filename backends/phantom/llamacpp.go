@@ -1,11 +1,8 @@
 package phantom
 
 import (
-	"context"
 	_ "embed" // props.json
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 )
 
@@ -22,20 +19,15 @@ const llamaSlots = 8
 func (s *server) llama() bool { return s.protocol.name == "llamacpp" }
 
 func (s *server) llamacpp() http.Handler {
-	mux := http.NewServeMux()
+	mux := s.openai()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]string{"status": "ok"}) })
 	mux.HandleFunc("GET /props", s.llamaProps)
 	mux.HandleFunc("GET /slots", s.llamaSlots)
 	mux.HandleFunc("GET /v1/models", s.llamaModels)
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		s.complete(w, r, s.llamaStream)
-	})
 	mux.HandleFunc("POST /completion", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"index": 0, "content": m.text, "model": model, "tokens_predicted": m.tokens, "tokens_evaluated": m.prompt,
 			"stop": true, "stop_type": map[string]string{"stop": "eos", "length": "limit"}[m.finish], "stopping_word": "", "truncated": false}
 	}))
-	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /detokenize", s.detokenize)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "llama.cpp")
 		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
@@ -161,36 +153,4 @@ func (t *take) llamaTimings(n int) *llamaTimings {
 		v.PerSecond = 1000 / v.PerToken
 	}
 	return v
-}
-
-func (s *server) llamaStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		s.refuse(w, t.job, trouble{broken, err}) // this connection cannot stream
-		return
-	}
-	ctx, cancel := context.WithCancel(r.Context()) // the server's end, too
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		conn.Read(make([]byte, 1)) // the client sends nothing more: it has hung up
-		cancel()
-	}()
-	defer func() {
-		conn.Close()
-		<-gone
-	}()
-	// llama-server promises to keep the connection alive and closes it after the stream,
-	// which net/http cannot be told to do; so the connection is taken over.
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: %s\r\nX-Accel-Buffering: no\r\n"+
-		"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5, max=100\r\n%s: 1\r\n\r\n", r.Header.Get("Origin"), header)
-	out := &sink{ctx: ctx, t: t, reset: func() { linger(conn) }, blank: []byte(":\n\n"), long: `data: {"choices":[{"delta":{"content":"`,
-		problem: fmt.Appendf(nil, "data: %s\n\n", s.failed(t.job))}
-	out.write = func(b []byte) error {
-		_, err := conn.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b))
-		return err
-	}
-	if err := s.speak(out, t, c); err == nil || errors.Is(err, errEnded) {
-		conn.Write([]byte("0\r\n\r\n")) // a client that is gone needs no end mark
-	}
 }

@@ -331,8 +331,7 @@ type ollamaMessage struct {
 const ollamaLoad = 900 * time.Microsecond
 
 func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
-	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte("\n"),
-		problem: append(s.failed(t.job), '\n'), long: `{"model":"` + t.name + `","message":{"role":"assistant","content":"`}
+	out := s.sink(w, r, t, `{"model":"`+t.name+`","message":{"role":"assistant","content":"`, append(s.failed(t.job), '\n'))
 	line := func(l ollamaLine) error {
 		l.Model, l.CreatedAt, l.Message.Role = t.name, now(), "assistant"
 		if !t.stream {
@@ -342,7 +341,7 @@ func (s *server) ollamaAnswer(w http.ResponseWriter, r *http.Request, t *take) {
 		return out.send(append(encode(l), '\n'))
 	}
 	if t.stream {
-		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Type", s.protocol.events)
 	}
 	if t.fault == faultRoleFirst && line(ollamaLine{}) != nil { // it strikes streams only
 		return

@@ -72,8 +72,16 @@ func (s *server) known(name string) (Profile, bool) {
 	return s.reader(s.options.Loaded)
 }
 
-// complete answers a chat completion: with a whole reply, or with stream.
-func (s *server) complete(w http.ResponseWriter, r *http.Request, stream func(http.ResponseWriter, *http.Request, *take, completion)) {
+// openai is what llama-server and vLLM both answer.
+func (s *server) openai() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	mux.HandleFunc("POST /tokenize", s.tokenize)
+	mux.HandleFunc("POST /detokenize", s.detokenize)
+	return mux
+}
+
+func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 	var c completion
 	j, t := read(w, r, &c)
 	if t.is == fine {
@@ -87,7 +95,7 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request, stream func(ht
 	case t.is != fine:
 		s.refuse(w, j, t)
 	case c.Stream:
-		stream(w, r, a, c)
+		s.stream(w, r, a, c)
 	default:
 		if err := s.play(r.Context(), a, func(int, chunk) error { return nil }); err != nil {
 			panic(http.ErrAbortHandler) // the client is gone, or the server is
@@ -255,7 +263,30 @@ func (s *server) completed(t *take, object string) completed {
 	return completed{ID: fmt.Sprintf("chatcmpl-phantom%016x", s.last), Object: object, Created: time.Now().Unix(), Model: t.name, Fingerprint: s.protocol.build, Choices: []option{}}
 }
 
-// speak sends a reply as a stream's events. llama-server sends some of them together.
+// stream sends a reply as events.
+func (s *server) stream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
+	w.Header().Set("Content-Type", s.protocol.events)
+	const done = "data: [DONE]\n\n"
+	out := s.sink(w, r, t, `data: {"choices":[{"index":0,"delta":{"content":"`, fmt.Appendf(nil, "data: %s\n\n", s.failed(t.job)))
+	if s.llama() {
+		w.Header().Set("X-Accel-Buffering", "no")
+	} else {
+		out.problem = append(out.problem, done...)
+	}
+	err := s.speak(out, t, c)
+	if err == nil {
+		err = out.send([]byte(done))
+	}
+	out.ended(err)
+	if s.llama() { // it closes the connection that it promised to keep, which net/http does not
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			conn.Write([]byte("0\r\n\r\n"))
+			conn.Close()
+		}
+	}
+}
+
+// speak sends all of a reply but the mark of its end. llama-server sends some events together.
 func (s *server) speak(out *sink, t *take, c completion) error {
 	llama := s.llama()
 	empty := s.completed(t, "chat.completion.chunk")
@@ -315,9 +346,7 @@ func (s *server) speak(out *sink, t *take, c completion) error {
 		return err
 	}
 	if counted {
-		if err := say(counts, false); err != nil {
-			return err
-		}
+		return say(counts, false)
 	}
-	return out.send([]byte("data: [DONE]\n\n"))
+	return nil
 }

@@ -67,6 +67,8 @@ type protocol struct {
 	refuse  func(w http.ResponseWriter, j job, is problem, say words)
 	keeps   habits
 	loads   bool            // a reader is loaded when it is first asked
+	events  string          // the type of a stream
+	blank   string          // what clients of a stream have to overlook
 	build   string          // what replies call it
 	thinks  string          // the field of a message's reasoning
 	logs    json.RawMessage // what stands for token IDs and their chances, which nobody knows
@@ -75,11 +77,12 @@ type protocol struct {
 func protocols() []protocol {
 	return []protocol{
 		{name: "ollama", serve: (*server).ollama, words: ollamaWords, problem: ollamaError, refuse: ollamaRefuse,
-			keeps: habits{Block: 1, Pictures: 4}, loads: true},
+			keeps: habits{Block: 1, Pictures: 4}, loads: true, events: "application/x-ndjson", blank: "\n"},
 		{name: "llamacpp", serve: (*server).llamacpp, words: llamaWords, problem: llamaError, refuse: llamaRefuse,
-			keeps: habits{Block: 1}, build: llamaBuild, thinks: "reasoning_content"},
+			keeps: habits{Block: 1}, build: llamaBuild, events: "text/event-stream", blank: ":\n\n", thinks: "reasoning_content"},
 		{name: "vllm", serve: (*server).vllm, words: vllmWords, problem: vllmError, refuse: vllmRefuse,
-			keeps: habits{Block: 16, Pictures: allPictures}, thinks: "reasoning", logs: json.RawMessage("null")},
+			keeps: habits{Block: 16, Pictures: allPictures}, events: "text/event-stream; charset=utf-8", blank: ": ping\n\n",
+			thinks: "reasoning", logs: json.RawMessage("null")},
 	}
 }
 

@@ -11,21 +11,16 @@ import (
 const vllmVersion = "0.99.0-phantom"
 
 func (s *server) vllm() http.Handler {
-	mux := http.NewServeMux()
+	mux := s.openai()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]string{"version": vllmVersion}) })
 	mux.HandleFunc("GET /v1/models", s.vllmModels)
 	mux.HandleFunc("GET /metrics", s.vllmMetrics)
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		s.complete(w, r, s.vllmStream)
-	})
 	mux.HandleFunc("POST /v1/completions", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"id": "cmpl-phantom", "object": "text_completion", "created": time.Now().Unix(), "model": model,
 			"choices": []any{map[string]any{"index": 0, "text": m.text, "logprobs": nil, "finish_reason": m.finish}},
 			"usage":   map[string]int{"prompt_tokens": m.prompt, "completion_tokens": m.tokens, "total_tokens": m.prompt + m.tokens}}
 	}))
-	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /detokenize", s.detokenize)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "uvicorn")
 		w.Header().Set("Content-Type", "application/json")
@@ -114,11 +109,4 @@ type vllmMetrics struct {
 func (t *take) vllmMetrics() *vllmMetrics {
 	return &vllmMetrics{First: milliseconds(t.first.Sub(t.began)), Generate: milliseconds(t.last.Sub(t.first)),
 		Between: milliseconds(t.last.Sub(t.first)) / float64(max(t.tokens-1, 1))}
-}
-
-func (s *server) vllmStream(w http.ResponseWriter, r *http.Request, t *take, c completion) {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	out := &sink{ctx: r.Context(), t: t, write: flushed(w), reset: reset(w), blank: []byte(": ping\n\n"), long: `data: {"choices":[{"index":0,"delta":{"content":"`,
-		problem: fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", s.failed(t.job))}
-	out.ended(s.speak(out, t, c))
 }
