@@ -1,14 +1,14 @@
 // Cache is what a phantom server remembers of prompts and pictures.
 //
-//  1. A protocol writes down a request as caches see it, in a Prompt.
-//  2. Take looks up what of it can be reused, and remembers it.
+//  1. A protocol writes down a request as caches see it, in a prompt.
+//  2. take looks up what of it can be reused, and remembers it.
 //  3. Log is the truth that a client has to find out.
 
 package phantom
 
 import (
 	"crypto/sha256"
-	"image"
+	"encoding/binary"
 	"math"
 	"slices"
 	"sync"
@@ -21,7 +21,7 @@ import (
 type Caches struct {
 	mu       sync.Mutex
 	prompts  []remembered // the latest last
-	pictures []id         // the latest last
+	pictures []uint64     // keys, the latest last
 	log      []Reuse
 }
 
@@ -44,65 +44,60 @@ func (c *Caches) Log() []Reuse {
 
 const rememberedPrompts = 64
 
-// id is a picture's file by its digest, or the name that a request gives it.
-type id [sha256.Size]byte
-
-// Prompt is a conversation as caches see it.
-type Prompt struct {
-	Salt     string // vLLM
-	Fresh    bool   // llama-server: nothing is to be reused
-	text     []byte // of all messages; a picture is its id
+// prompt is a conversation as caches see it.
+type prompt struct {
+	salt     string   // vLLM
+	fresh    bool     // llama-server: nothing is to be reused
+	units    []uint64 // letters, and pictures by their keys
 	pictures []picture
 }
 
+// picture is one by its file, or by the name that a request gives it.
 type picture struct {
-	id     id
-	end    int // in prompt.text
-	tokens int
+	key    uint64 // no letter
 	pixels int64
 }
 
 type remembered struct {
 	reader string
-	Prompt
+	prompt
 }
 
-// Say adds text.
-func (p *Prompt) Say(text string) { p.text = append(p.text, text...) }
+func (p *prompt) say(text string) {
+	for _, b := range []byte(text) {
+		p.units = append(p.units, uint64(b))
+	}
+}
 
-// Show adds a picture of a size; named is what the request calls it, "" for
-// nothing.
-func (p *Prompt) Show(id id, size image.Point, named string) {
+// show adds a picture; named is what the request calls it, "" for nothing.
+func (p *prompt) show(film Film, named string) {
+	id := film.File
 	if named != "" {
 		id = sha256.Sum256([]byte("named " + named))
 	}
-	p.text = append(p.text, id[:]...)
-	pixels := int64(size.X) * int64(size.Y)
-	p.pictures = append(p.pictures, picture{id: id, end: len(p.text), tokens: int(pixels / 784), pixels: pixels})
+	one := picture{binary.LittleEndian.Uint64(id[:]) | 1<<63, film.pixels()}
+	p.units, p.pictures = append(p.units, one.key), append(p.pictures, one)
 }
 
 // common is what two prompts share at their beginning: tokens, and the first
 // pictures.
-func (p Prompt) common(o Prompt) (tokens, pictures int) {
-	if p.Salt != o.Salt {
+func (p prompt) common(o prompt) (tokens, pictures int) {
+	if p.salt != o.salt {
 		return 0, 0
 	}
-	n := 0
-	for n < len(p.text) && n < len(o.text) && p.text[n] == o.text[n] {
-		n++
-	}
-	text := n
-	for _, pic := range p.pictures {
-		start := pic.end - len(pic.id)
-		if n < pic.end { // another picture stands there, or none
-			text -= max(0, n-start)
+	letters := 0
+	for i, u := range p.units[:min(len(p.units), len(o.units))] {
+		if u != o.units[i] {
 			break
 		}
-		text -= len(pic.id)
-		tokens += pic.tokens
+		if u < 1<<63 {
+			letters++
+			continue
+		}
+		tokens += int(p.pictures[pictures].pixels / 784)
 		pictures++
 	}
-	return tokens + text/4, pictures
+	return tokens + letters/4, pictures
 }
 
 // habits are what a kind of server keeps.
@@ -114,9 +109,9 @@ type habits struct {
 // allPictures is more than anybody sends.
 const allPictures = math.MaxInt
 
-// Take looks up what a request to a reader can reuse, and remembers it. promptTokens
+// take looks up what a request to a reader can reuse, and remembers it. promptTokens
 // are those of the whole prompt.
-func (c *Caches) Take(h habits, reader string, p Prompt, promptTokens int) Reuse {
+func (c *Caches) take(h habits, reader string, p prompt, promptTokens int) Reuse {
 	if c == nil {
 		return Reuse{}
 	}
@@ -125,17 +120,17 @@ func (c *Caches) Take(h habits, reader string, p Prompt, promptTokens int) Reuse
 	var r Reuse
 	pictures := 0 // as part of the prompt
 	for _, o := range c.prompts {
-		if o.reader != reader || p.Fresh {
+		if o.reader != reader || p.fresh {
 			continue
 		}
-		if tokens, n := p.common(o.Prompt); tokens > r.Tokens {
+		if tokens, n := p.common(o.prompt); tokens > r.Tokens {
 			r.Tokens, pictures = tokens, n
 		}
 	}
 	r.Tokens -= r.Tokens % h.Block
 	r.Tokens = min(r.Tokens, promptTokens-1) // the last one is always computed
 	for i, pic := range p.pictures {
-		known := slices.Contains(c.pictures, pic.id)
+		known := slices.Contains(c.pictures, pic.key)
 		if known {
 			r.Pictures++
 		}
@@ -146,15 +141,15 @@ func (c *Caches) Take(h habits, reader string, p Prompt, promptTokens int) Reuse
 	c.prompts = append(c.prompts, remembered{reader, p})
 	c.prompts = c.prompts[max(0, len(c.prompts)-rememberedPrompts):]
 	for _, pic := range p.pictures {
-		c.pictures = append(slices.DeleteFunc(c.pictures, func(id id) bool { return id == pic.id }), pic.id)
+		c.pictures = append(slices.DeleteFunc(c.pictures, func(key uint64) bool { return key == pic.key }), pic.key)
 	}
 	c.pictures = c.pictures[max(0, len(c.pictures)-h.Pictures):]
 	c.log = append(c.log, r)
 	return r
 }
 
-// Hits are all tokens and pictures that were reused, for vLLM's counters.
-func (c *Caches) Hits() (tokens, pictures int) {
+// hits are all tokens and pictures that were reused, for vLLM's counters.
+func (c *Caches) hits() (tokens, pictures int) {
 	if c == nil {
 		return 0, 0
 	}

@@ -21,7 +21,7 @@ type job struct {
 	name      string // the model as the request names it
 	ask       Ask
 	texts     []string // of the conversation, which are ask.Prompt
-	prompt    Prompt
+	prompt    prompt
 	pixels    int64
 	context   int // tokens that the prompt may have; 0: as many as it has
 	maxTokens int // 0: as many as it takes
@@ -97,7 +97,7 @@ func (j *job) hear(skill skill, role string, parts []part) trouble {
 	for _, p := range parts {
 		if p.picture == nil {
 			j.texts = append(j.texts, p.text)
-			j.prompt.Say(p.text)
+			j.prompt.say(p.text)
 			continue
 		}
 		line.Shows = true
@@ -108,8 +108,8 @@ func (j *job) hear(skill skill, role string, parts []part) trouble {
 		if err != nil {
 			return trouble{badPicture, err}
 		}
-		j.pixels += int64(film.Size.X) * int64(film.Size.Y)
-		j.prompt.Show(film.File, film.Size, p.named)
+		j.pixels += film.pixels()
+		j.prompt.show(film, p.named)
 		shown = append(shown, film)
 	}
 	line.Text = strings.Join(j.texts[before:], "\n")
@@ -174,7 +174,7 @@ func (s *server) prepare(j job) (*take, trouble) {
 		}
 	}
 	t.tokens = len(thinking) + len(answer)
-	t.reused = s.options.Caches.Take(s.protocol.keeps, j.reader.Name, j.prompt, t.promptTokens)
+	t.reused = s.options.Caches.take(s.protocol.keeps, j.reader.Name, j.prompt, t.promptTokens)
 	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
 	return t, trouble{is: map[FaultKind]problem{FaultLoading: loading, FaultInternal: broken, FaultWrongType: webPage}[t.fault]}
 }

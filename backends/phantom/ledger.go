@@ -1,12 +1,11 @@
 package phantom
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -38,25 +37,20 @@ func sentDigest(body []byte) string {
 // ReadLedger reads what Options.Ledger was written.
 func ReadLedger(r io.Reader) ([]Entry, error) {
 	var out []Entry
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		d.DisallowUnknownFields()
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	for {
 		var e Entry
-		if err := d.Decode(&e); err != nil {
-			return out, fmt.Errorf("phantom: read ledger, line %d: %w", n, err)
+		err := d.Decode(&e)
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err == nil && (e.Sent == "" || e.Reader == ""):
+			err = errors.New("expected an entry with sent and reader, found one without")
 		}
-		if e.Sent == "" || e.Reader == "" {
-			return out, fmt.Errorf("phantom: read ledger, line %d: expected an entry with sent and reader, found %.60q", n, lines.Bytes())
+		if err != nil {
+			return out, fmt.Errorf("phantom: read ledger, line %d: %w", len(out)+1, err) // an entry is a line
 		}
 		out = append(out, e)
 	}
-	if err := lines.Err(); err != nil {
-		return out, fmt.Errorf("phantom: read ledger: %w", err)
-	}
-	return out, nil
 }

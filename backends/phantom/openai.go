@@ -152,7 +152,7 @@ func (s *server) asked(j *job, c completion) (t trouble) {
 	if err := json.Unmarshal(c.Messages, &messages); err != nil {
 		return trouble{badMessages, err}
 	}
-	j.prompt = Prompt{Salt: c.CacheSalt, Fresh: c.CachePrompt != nil && !*c.CachePrompt}
+	j.prompt = prompt{salt: c.CacheSalt, fresh: c.CachePrompt != nil && !*c.CachePrompt}
 	for _, m := range messages {
 		var parts []part
 		for _, p := range m.Content {

@@ -31,6 +31,8 @@ type Film struct {
 	View any // what the skill that opened it found there
 }
 
+func (f Film) pixels() int64 { return int64(f.Size.X) * int64(f.Size.Y) }
+
 // Ask is all that a reader is given: what stands in the request.
 type Ask struct {
 	Prompt string // the texts of the conversation, the last message last

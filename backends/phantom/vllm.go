@@ -81,7 +81,7 @@ func (s *server) vllmMetrics(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	d, busy := s.done, s.busy
 	s.mu.Unlock()
-	tokens, pictures := s.options.Caches.Hits()
+	tokens, pictures := s.options.Caches.hits()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	for _, m := range []struct {
 		name, kind string
