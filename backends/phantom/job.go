@@ -16,7 +16,6 @@ import (
 type job struct {
 	began     time.Time // the request was read
 	body      []byte
-	files     lifted // the pictures that were lifted from the body
 	reader    Profile
 	name      string // the model as the request names it
 	ask       Ask
@@ -63,7 +62,7 @@ const (
 // maxBody is more than any request needs: forty pictures of 2048 pixels.
 const maxBody = 512 << 20
 
-// read reads a request, but for its pictures.
+// read reads a request.
 func read(w http.ResponseWriter, r *http.Request, into any) (j job, t trouble) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	j.began, j.body = time.Now(), body
@@ -73,9 +72,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) (j job, t trouble) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return j, trouble{is: emptyBody}
 	}
-	var short []byte
-	short, j.files = lift(body)
-	if err := json.NewDecoder(bytes.NewReader(short)).Decode(into); err != nil {
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
 		return j, trouble{noJSON, err}
 	}
 	return j, trouble{}
@@ -104,7 +101,7 @@ func (j *job) hear(skill skill, role string, parts []part) trouble {
 		if !j.reader.Vision {
 			continue
 		}
-		film, err := skill.Open(j.files.file(p.picture))
+		film, err := skill.Open(p.picture)
 		if err != nil {
 			return trouble{badPicture, err}
 		}
