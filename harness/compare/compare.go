@@ -182,11 +182,11 @@ func Items(a, b *Run, r Row) (moved []movedItem, other string) {
 	x, y := a.Studies[r.Study], b.Studies[r.Study]
 	other = (&Comparison{Renamed: one(a, b)}).other(r.Model)
 	cells, _ := paired(x, y, r.Model, other)
-	is := func(c score.Column) bool { return c.Name.Name == r.Score && c.Judge == r.Judge }
-	i, j := slices.IndexFunc(x.Columns, is), slices.IndexFunc(y.Columns, is)
+	scores := compared(x.Columns, y.Columns, Choice{Scores: []string{r.Score}, Times: true}, false)
+	at := slices.IndexFunc(scores, func(s column) bool { return s.Judge == r.Judge })
 	for _, c := range cells {
-		if c.arm == r.Arm && c.condition == r.Condition && i >= 0 && j >= 0 {
-			_, _, moved = rowOf(x, y, c.items, i, j)
+		if c.arm == r.Arm && c.condition == r.Condition && at >= 0 {
+			_, _, moved = rowOf(x, y, c.items, scores[at])
 		}
 	}
 	return moved, other
@@ -196,19 +196,32 @@ func Items(a, b *Run, r Row) (moved []movedItem, other string) {
 type column struct {
 	score.Column
 	a, b int
+	rest bool // what is compared is 1 less the score
 }
+
+// An answer that could be read is compared beside accuracy, and as it: higher is better. It is the
+// rest of the score noAnswer.
+const (
+	noAnswer = "no_answer"
+	read     = "read"
+)
 
 // compared are the scores of a study that are compared.
 func compared(x, y []score.Column, want Choice, slower bool) (out []column) {
 	for i, col := range x {
 		j := slices.IndexFunc(y, func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == col.Judge })
 		timed := col.Name.Unit == "s" || col.Name.Unit == "J"
-		wanted := slices.Contains(want.Scores, col.Name.Name) || len(want.Scores) == 0 && col.Name.Better != score.None
+		told := col
+		rest := col.Name.Name == noAnswer && !slices.Contains(want.Scores, noAnswer)
+		if rest {
+			told.Name.Name, told.Name.Better = read, score.Higher
+		}
+		wanted := slices.Contains(want.Scores, told.Name.Name) || len(want.Scores) == 0 && told.Name.Better != score.None
 		// Of one judge, what all judges give together is what it gives.
 		alone := col.Judge != "" && len(judgesOf(x, col.Name.Name)) == 1 && len(judgesOf(y, col.Name.Name)) == 1 &&
 			slices.ContainsFunc(x, func(o score.Column) bool { return o.Name.Name == col.Name.Name && o.Judge == "" })
 		if !alone && j >= 0 && wanted && (!timed || !slower || want.Times) {
-			out = append(out, column{col, i, j})
+			out = append(out, column{told, i, j, rest})
 		}
 	}
 	return out
@@ -251,7 +264,7 @@ const (
 func rowsOf(x, y Table, c cell, scores []column, most int) []Row {
 	var rows []Row
 	for _, s := range scores {
-		row, p, moved := rowOf(x, y, c.items, s.a, s.b)
+		row, p, moved := rowOf(x, y, c.items, s)
 		if row.Items == 0 {
 			continue
 		}
@@ -269,18 +282,20 @@ func rowsOf(x, y Table, c cell, scores []column, most int) []Row {
 	return rows
 }
 
-// rowOf is the score at place i of x and j of y: its means, the items' own, and the items that
-// changed.
-func rowOf(x, y Table, items []item, i, j int) (r Row, paired stats.Paired, moved []movedItem) {
+// rowOf is a score of x and y: its means, the items' own, and the items that changed.
+func rowOf(x, y Table, items []item, s column) (r Row, paired stats.Paired, moved []movedItem) {
 	var ids []string
 	for _, it := range items {
 		var v, w float64
 		n, first := 0, 0
 		for _, p := range it.pairs {
-			a, known := x.Trials.Number(p[0], i)
-			b, also := y.Trials.Number(p[1], j)
+			a, known := x.Trials.Number(p[0], s.a)
+			b, also := y.Trials.Number(p[1], s.b)
 			if !known || !also {
 				continue
+			}
+			if s.rest {
+				a, b = 1-a, 1-b
 			}
 			if n == 0 {
 				first = x.Trials.Key(p[0]).Repeat

@@ -149,6 +149,41 @@ func TestWhichWayIsWorse(t *testing.T) {
 	}
 }
 
+// TestReadIsCompared: the share of answers that could be read is compared like the accuracy, in the
+// place of its rest, which can be asked for.
+func TestReadIsCompared(t *testing.T) {
+	unread := func(share int) *Run {
+		r := run("m", 60, func(i int, _ string, s int) float64 {
+			if i%share == 0 {
+				return 1
+			}
+			return 0
+		})
+		table := r.Studies["cot"]
+		table.Columns = []score.Column{{Name: score.Name{Name: "no_answer", Unit: "1", Better: score.Lower}}}
+		r.Studies["cot"] = table
+		return r
+	}
+	often, seldom := unread(2), unread(60)
+	for _, choice := range []Choice{{}, {Scores: []string{"read"}}} {
+		rows := mustCompare(t, often, seldom, choice).Rows
+		if len(rows) != 2 || rows[0].Score != "read" || rows[0].A != 0.5 || math.Abs(rows[0].B-59./60) > 1e-12 || rows[0].Direction() != "better" || rows[0].Up != 29 {
+			t.Errorf("%+v", rows)
+		}
+		moved, _ := Items(often, seldom, rows[0])
+		if len(moved) != 29 || moved[0].A != 0 || moved[0].B != 1 {
+			t.Errorf("items that changed: %+v", moved)
+		}
+		limit, _ := ParseLimit("cot.read < -2pt")
+		if past, err := mustCompare(t, seldom, often, choice).Broken([]Limit{limit}); len(past) != 2 || err != nil {
+			t.Errorf("%q, %v", past, err)
+		}
+	}
+	if rows := mustCompare(t, often, seldom, Choice{Scores: []string{"no_answer"}}).Rows; len(rows) != 2 || rows[0].Score != "no_answer" || rows[0].A != 0.5 || rows[0].Direction() != "better" {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // TestOneJudgeAloneIsAllOfThem: what it gives is not compared twice; what two give is, and all together.
 func TestOneJudgeAloneIsAllOfThem(t *testing.T) {
 	judged := func(judges ...string) *Run {

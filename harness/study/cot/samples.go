@@ -67,19 +67,10 @@ func scoreOf(s score.Sample) []score.Value {
 	return append(out, stepsOf(s, facts.GoldSteps)...)
 }
 
-func accuracyOf(s score.Sample) (out []score.Value) {
-	var right score.JudgeMean
-	for _, j := range s.Judges(rubAccuracy) {
-		var v struct{ Verdict string }
-		if !s.Verdict(rubAccuracy, j, &v) {
-			out = append(out, score.Invalid(scoreAccuracy, j, s.Why(rubAccuracy, j)))
-			continue
-		}
-		hit := score.OneIf(v.Verdict == study.Correct)
-		right.Add(hit)
-		out = append(out, score.ValueOf(scoreAccuracy, j, hit), score.ValueOf(scoreNoAnswer, j, score.OneIf(v.Verdict == study.NoAnswer)))
-	}
-	return append(out, right.Value(s, scoreAccuracy))
+func accuracyOf(s score.Sample) []score.Value {
+	return score.EachJudge(s, rubAccuracy, []string{scoreAccuracy, scoreNoAnswer}, func(_ string, v struct{ Verdict string }) map[string]float64 {
+		return map[string]float64{scoreAccuracy: score.OneIf(v.Verdict == study.Correct), scoreNoAnswer: score.OneIf(v.Verdict == study.NoAnswer)}
+	})
 }
 
 // stepsOf scores the steps of an answer to an item with gold steps.

@@ -43,12 +43,12 @@ func TestScoresOfATrial(t *testing.T) {
 		return got
 	}
 	want := []string{
-		"cot accuracy : 0.5", "cot accuracy a: 1", "cot accuracy b: 0", "cot no_answer a: 0", "cot no_answer b: 0",
+		"cot accuracy : 0.5", "cot accuracy a: 1", "cot accuracy b: 0", "cot no_answer : 0", "cot no_answer a: 0", "cot no_answer b: 0",
 		"cot precision : 0.75", "cot precision a: 0.5", "cot precision b: 1",
 		"cot recall : 0.3333", "cot recall a: 0.3333", "cot recall b: a gold step has no verdict",
 		"cot recall_fixed_n a: 0.3333", "cot recall_fixed_n b: 0.6667", "cot matched_steps : 1", "cot matched_steps a: 1", "cot f1 : 0.4615",
 		"cot path a: FM", "cot path b: no steps", "cot first_wrong_step a: feature", "cot first_wrong_step b: none", "cot latency_ratio : 1.5",
-		"direct accuracy : 0", "direct accuracy a: 0", "direct accuracy b: parse", "direct no_answer a: 1",
+		"direct accuracy : 0", "direct accuracy a: 0", "direct accuracy b: parse", "direct no_answer : 1", "direct no_answer a: 1", "direct no_answer b: parse",
 	}
 	if got := scores(); !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
