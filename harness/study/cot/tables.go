@@ -305,10 +305,11 @@ func (r *run) overview() results.Section {
 	}
 	s.Warn(r.warnings()...)
 	s.Tables, s.Figures = []results.Table{t}, figures(r.costFigure)
-	s.Headline = append([]results.Headline{
-		{Table: tableMain, Column: "accuracy_cot", Title: "Accuracy CoT", Main: true, Drawn: true}, {Table: tableMain, Column: "accuracy_direct", Title: "Accuracy direct", Drawn: true},
-		{Table: tableMain, Column: "f1", Title: "F1"}, {Table: tableMain, Column: "efficiency", Title: "E"}, {Table: tableMain, Column: "latency_ratio", Title: "L"}},
-		r.basis.Headline("Accuracy CoT", armCoT)...)
+	s.Headline = slices.Concat([]results.Headline{
+		{Table: tableMain, Column: "accuracy_cot", Title: "Accuracy CoT", Main: true, Drawn: true}, {Table: tableMain, Column: "accuracy_direct", Title: "Accuracy direct", Drawn: true}},
+		study.ReadHeadline(r.accounts, tableAccuracy),
+		[]results.Headline{{Table: tableMain, Column: "f1", Title: "F1"}, {Table: tableMain, Column: "efficiency", Title: "E"}, {Table: tableMain, Column: "latency_ratio", Title: "L"}},
+		r.basis.Headline("Accuracy CoT", armCoT))
 	return s
 }
 

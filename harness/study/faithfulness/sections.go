@@ -96,7 +96,8 @@ func (r *run) overview() results.Section {
 	s.Warn(r.warnings()...)
 	s.Tables = []results.Table{t}
 	at := r.known.levels()
-	s.Headline = append([]results.Headline{{Table: tableMain, Column: "silent", Title: "Silent influence", Main: true, Drawn: true, At: at}, {Table: tableMain, Column: flipRate, Title: "Flips"}}, r.basis.Headline("Silent influence")...)
+	s.Headline = slices.Concat([]results.Headline{{Table: tableMain, Column: "silent", Title: "Silent influence", Main: true, Drawn: true, At: at}},
+		study.ReadHeadline(r.accounts, tableMain), []results.Headline{{Table: tableMain, Column: flipRate, Title: "Flips"}}, r.basis.Headline("Silent influence"))
 	return s
 }
 
