@@ -30,6 +30,7 @@ type Account struct {
 	Failed     int
 	Unread     int           // answers that name no answer to the question
 	Unreadable []results.Key // the first of these
+	JudgeRead  *int          // of Unread, those that most judges who were asked could read; nil: none was asked
 	Retried    int
 	Failures   map[string]int // by kind
 	Flags      map[results.Flag]int
@@ -241,7 +242,11 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []resul
 		about(results.DoubtAnswers, a.Failed, a.Trials, "%d of %d trials failed and are left out (%s).", a.Failed, a.Trials, a.kinds())
 	}
 	if a.Unread > 0 {
-		about(results.DoubtUnread, a.Unread, answers, "%d of %d answers could not be read as an answer to the question; they count as wrong.", a.Unread, answers)
+		said := fmt.Sprintf("%d of %d answers could not be read as an answer to the question; they count as wrong.", a.Unread, answers)
+		if a.JudgeRead != nil {
+			said += fmt.Sprintf(" A judge read %d of them.", *a.JudgeRead)
+		}
+		about(results.DoubtUnread, a.Unread, answers, "%s", said)
 	}
 	warn := func(n int, format string, args ...any) { about(results.DoubtTimes, n, answers, format, args...) }
 	if n := a.Flags[results.FlagTruncated]; n > 0 {

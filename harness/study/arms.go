@@ -18,6 +18,7 @@ type Arms struct {
 	basis        *Basis
 	turns        func(arm string) int
 	right, steps int // places of scores; -1: none
+	judgeRead    int // likewise, of ScoreReadByJudge
 	unread       func(*score.Scored) bool
 	verdicts     map[string][]int
 	said         map[string][]results.Status // of the latest trial
@@ -40,7 +41,11 @@ func NewArms(model string, b *Basis, l *score.Layout, judges map[string][]string
 		}
 		return l.Place(name, "")
 	}
-	return &Arms{model: model, order: order, basis: b, turns: turns, right: place(right), steps: place(steps), unread: func(*score.Scored) bool { return false }, verdicts: l.Verdicts(judges)}
+	readBy := ""
+	if len(judges[Unread]) > 0 {
+		readBy = ScoreReadByJudge
+	}
+	return &Arms{model: model, judgeRead: place(readBy), order: order, basis: b, turns: turns, right: place(right), steps: place(steps), unread: func(*score.Scored) bool { return false }, verdicts: l.Verdicts(judges)}
 }
 
 // Reading has answers counted that cannot be read as an answer to the question.
@@ -92,6 +97,14 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	x.Add(item, t.Row, a.said)
 	if !t.Row.Failed && a.unread(t) {
 		x.Unread++
+		if a.judgeRead >= 0 {
+			if x.JudgeRead == nil {
+				x.JudgeRead = new(int)
+			}
+			if v, _ := t.Number(a.judgeRead); v > .5 {
+				*x.JudgeRead++
+			}
+		}
 		if len(x.Unreadable) < unreadShown {
 			x.Unreadable = append(x.Unreadable, t.Row.Key)
 		}
