@@ -46,14 +46,38 @@ func (s streams) showCommand() *cli.Command {
 			if c.String("item") == "" {
 				return s.listItems(p, c.Bool("json"))
 			}
-			t, err := experiment.PickTrial(p, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
-				Condition: c.String("condition"), Repeat: c.Int("repeat")})
+			t, err := experiment.PickTrial(p, keyOf(c))
 			if err != nil {
 				return usage("show: %w", err)
+			}
+			if b.Config.Imported(t.Key.Model) { // no prompt was sent
+				return s.showKey(c, b.Config.Store, t.Key)
 			}
 			return s.show(c, b, t)
 		},
 	}
+}
+
+// keyOf is the trial that flags name.
+func keyOf(c *cli.Context) results.Key {
+	return results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"), Condition: c.String("condition"), Repeat: c.Int("repeat")}
+}
+
+// showKey shows what a store has of a trial.
+func (s streams) showKey(c *cli.Context, path string, k results.Key) error {
+	if c.IsSet("out") {
+		return usage("show: --out writes what is sent; %s has no prompts and no pictures. Leave it out", path)
+	}
+	st, err := store.OpenReader(c.Context, path)
+	if err != nil {
+		return environment(err)
+	}
+	defer st.Close()
+	out, err := experiment.ShowStored(c.Context, st, k)
+	if err != nil {
+		return usage("show: %w", err)
+	}
+	return s.shown(c, out)
 }
 
 // showStored lists a store's items, or shows what it has of a trial.
@@ -61,19 +85,14 @@ func (s streams) showStored(c *cli.Context, path string) error {
 	if c.IsSet("out") {
 		return usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
 	}
+	if c.String("item") != "" {
+		return s.showKey(c, path, keyOf(c))
+	}
 	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
 		return environment(err)
 	}
 	defer st.Close()
-	if c.String("item") != "" {
-		out, err := experiment.ShowStored(c.Context, st, results.Key{Study: c.String("study"), Model: c.String("model"), Item: c.String("item"), Arm: c.String("arm"),
-			Condition: c.String("condition"), Repeat: c.Int("repeat")})
-		if err != nil {
-			return usage("show: %w", err)
-		}
-		return s.shown(c, out)
-	}
 	studies, err := experiment.Asked(c.Context, st)
 	if err != nil {
 		return environment(err)
