@@ -47,7 +47,10 @@ func printShown(w io.Writer, o *experiment.Shown) {
 		return
 	}
 	for i, a := range o.Stored.Attempts {
-		fmt.Fprintf(w, "\n--- attempt %d, %s", i+1, a.Started.Format(time.RFC3339))
+		fmt.Fprintf(w, "\n--- attempt %d", i+1)
+		if !a.Started.IsZero() { // of answers that were imported
+			fmt.Fprint(w, ", ", a.Started.Format(time.RFC3339))
+		}
 		for _, f := range a.Flags {
 			fmt.Fprintf(w, ", %s", f)
 		}
