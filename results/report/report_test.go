@@ -669,3 +669,20 @@ func TestNIsOfValues(t *testing.T) {
 		t.Errorf("n %q, a good cell says %q, one without a value %q", row[1].value, row[2].n, row[4].n)
 	}
 }
+
+// TestFindingsThatAreNone: a heading stands over what was found, and over nothing it does not.
+func TestFindingsThatAreNone(t *testing.T) {
+	page := func(notes ...string) string {
+		var b strings.Builder
+		if err := HTML(&b, []results.Section{{Study: "qa", Title: "Questions", Notes: notes}, {Study: "qa", Title: "More"}}, Meta{Title: "t"}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if strings.Contains(page(), ">Findings<") {
+		t.Error("an empty section of findings is printed")
+	}
+	if found := page("m is right more often."); !strings.Contains(found, ">Findings<") || !strings.Contains(found, "m is right more often.") {
+		t.Error("a finding is not printed")
+	}
+}
