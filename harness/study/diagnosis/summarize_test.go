@@ -423,6 +423,7 @@ func TestLooks(t *testing.T) {
 		{"the other way in cases that have both", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), 0.01, -12, ""},
 		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), 0.01, 12, "m: to leave out any image but the first changed none of 80 answers: it may look at the first image alone."},
 		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), 1, 0, "m: to leave out any image changed none of 120 answers: it may not look at them."},
+		{"all but the first", row("LOO@1", 0, 0, 0, 40), row(otherLess, 10, 5, 15, 80), 0.01, -12, ""},
 		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), 0.01, 9, ""},
 	} {
 		table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "answer_changed"}}, Rows: [][]results.Cell{c.first, c.others}}
@@ -433,6 +434,21 @@ func TestLooks(t *testing.T) {
 			return score.Tested{P: &results.Estimate{Value: &c.p, N: 40}, More: c.more}
 		}), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	// Of two models each test counts as two.
+	table := results.Table{Columns: []results.Column{{Name: "model"}, {Name: "condition"}, {Name: "answer_changed"}},
+		Rows: [][]results.Cell{row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), row(anyLess, 20, 10, 30, 120)}}
+	p := map[string]float64{"m": 0.03, "other": 0.6}
+	for _, of := range []struct {
+		models []*score.Model
+		want   string
+	}{{[]*score.Model{{Name: "m"}}, "Holm p = 0.030"}, {[]*score.Model{{Name: "m"}, {Name: "other"}}, ""}} {
+		got := strings.Join(looks(of.models, table, func(m *score.Model) score.Tested {
+			return score.Tested{P: &results.Estimate{Value: new(p[m.Name]), N: 40}, More: 12}
+		}), " ")
+		if !strings.Contains(got, of.want) || of.want == "" && got != "" {
+			t.Errorf("%d models: %q, want %q", len(of.models), got, of.want)
 		}
 	}
 }
