@@ -34,7 +34,14 @@ func (c Commitment) IsRead() bool {
 func Read(kind string, options []Choice, output string) Commitment {
 	all := withoutEcho(options, Outside(output))
 	if at := revises.FindAllStringIndex(all, -1); len(at) > 0 && kind != Short {
-		if c := Read(kind, options, all[at[len(at)-1][1]:]); len(c.Chosen) > 0 || c.Truth != nil {
+		behind := all[at[len(at)-1][1]:]
+		switch c := Read(kind, options, behind); {
+		case kind != Bool && withdrawn.MatchString(behind): // unless another option follows
+			if before := Read(kind, options, all[:at[len(at)-1][0]]); slices.Equal(c.Chosen, before.Chosen) {
+				return Commitment{}
+			}
+			return c
+		case len(c.Chosen) > 0 || c.Truth != nil:
 			return c
 		}
 	}
@@ -50,7 +57,10 @@ func Read(kind string, options []Choice, output string) Commitment {
 }
 
 // revises: what stands behind it takes back what stands before.
-var revises = regexp.MustCompile(`(?i)\b(?:wait|hold on|on (?:second thought|reflection)|correction|scratch that|i mean)\b`)
+var revises = regexp.MustCompile(`(?i)\b(?:(?:wait|hold on|correction|scratch that|i mean)\b|on (?:second thoughts?|reflection)\s*[,.:;–—-])`)
+
+// withdrawn: the answer before is taken back.
+var withdrawn = regexp.MustCompile(`(?i)\b(?:(?:that|this|it) (?:is|was) (?:wrong|incorrect|not (?:right|correct))|cannot be (?:right|correct|it)|can't be (?:right|correct|it))\b`)
 
 // final is the stretch of an answer that holds the final answer: one that is marked; else
 // the first line where it is a few words and others follow; else the last line.
