@@ -1,7 +1,6 @@
 package phantom
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -15,9 +14,12 @@ import (
 // completion is a request to /v1/chat/completions as llama-server and vLLM both
 // take it.
 type completion struct {
-	Model         string          `json:"model"`
-	Messages      json.RawMessage `json:"messages"`
-	Stream        bool            `json:"stream"`
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"` // a text, or a list of parts
+	} `json:"messages"`
+	Stream        bool `json:"stream"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -44,26 +46,6 @@ type completion struct {
 	CacheSalt       string `json:"cache_salt"`        // vLLM
 }
 
-// content is what a message says and shows: a text, or a list.
-type content []struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`
-	Image struct {
-		URL string `json:"url"`
-	} `json:"image_url"`
-	UUID string `json:"uuid"` // vLLM
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *content) UnmarshalJSON(b []byte) error {
-	type list content
-	if bytes.HasPrefix(b, []byte("[")) {
-		return json.Unmarshal(b, (*list)(c))
-	}
-	*c = make(content, 1)
-	return json.Unmarshal(b, &(*c)[0].Text)
-}
-
 // known is who answers to a name: any name where a reader is loaded.
 func (s *server) known(name string) (Profile, bool) {
 	if p, ok := s.reader(name); ok {
@@ -84,6 +66,10 @@ func (s *server) openai() *http.ServeMux {
 func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 	var c completion
 	j, t := read(w, r, &c)
+	var shape *json.UnmarshalTypeError
+	if errors.As(t.cause, &shape) && strings.HasPrefix(shape.Field, "messages") {
+		t.is = badMessages
+	}
 	if t.is == fine {
 		t = s.asked(&j, c)
 	}
@@ -142,26 +128,34 @@ func (s *server) asked(j *job, c completion) (t trouble) {
 			j.ask.Schema = schema
 		}
 	}
-	if len(c.Messages) == 0 || string(c.Messages) == "null" {
+	if len(c.Messages) == 0 {
 		return trouble{is: noMessages}
 	}
-	var messages []struct {
-		Role    string  `json:"role"`
-		Content content `json:"content"`
-	}
-	if err := json.Unmarshal(c.Messages, &messages); err != nil {
-		return trouble{badMessages, err}
-	}
 	j.prompt = prompt{salt: c.CacheSalt, fresh: c.CachePrompt != nil && !*c.CachePrompt}
-	for _, m := range messages {
+	for _, m := range c.Messages {
+		list, ok := m.Content.([]any)
+		if whole, single := m.Content.(string); single || m.Content == nil {
+			list, ok = []any{map[string]any{"text": whole}}, true
+		}
+		if !ok {
+			return trouble{is: badMessages}
+		}
 		var parts []part
-		for _, p := range m.Content {
-			one := part{text: p.Text, named: p.UUID}
-			if p.Type == "image_url" {
+		for _, p := range list {
+			fields, ok := p.(map[string]any)
+			if !ok {
+				return trouble{is: badMessages}
+			}
+			one := part{}
+			one.text, _ = fields["text"].(string)
+			one.named, _ = fields["uuid"].(string) // vLLM
+			if fields["type"] == "image_url" {
 				if !j.reader.Vision {
 					return trouble{is: blind}
 				}
-				if one.picture, t = dataURL(p.Image.URL); t.is != fine {
+				image, _ := fields["image_url"].(map[string]any)
+				url, _ := image["url"].(string)
+				if one.picture, t = dataURL(url); t.is != fine {
 					return t
 				}
 			}
