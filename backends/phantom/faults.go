@@ -24,8 +24,8 @@ func (s *server) strike(t *take, reply *Reply) {
 	s.seen[sent]++
 	s.mu.Unlock()
 	t.pace = NewSource(binary.LittleEndian.Uint64([]byte(sent[len(sent)-8:])) ^ s.options.Seed + uint64(again))
-	t.fault = t.reader.Strikes(t.pace.Unit())
-	if !t.stream && !t.fault.Whole() {
+	t.fault = t.reader.strikes(t.pace.Unit())
+	if !t.stream && !t.fault.whole() {
 		t.fault = ""
 	}
 	if t.fault == FaultSplitUTF8 {
@@ -177,13 +177,13 @@ func FaultKinds() []FaultKind {
 		FaultEarlyClose, FaultStall, FaultLongLine, FaultWrongType, FaultReset, FaultLoading, FaultInternal}
 }
 
-// Whole reports whether the fault can strike a reply that is no stream.
-func (k FaultKind) Whole() bool {
+// whole reports whether the fault can strike a reply that is no stream.
+func (k FaultKind) whole() bool {
 	return k == FaultWrongType || k == FaultLoading || k == FaultInternal
 }
 
-// Strikes is the fault that u, uniform in 0..1, stands for; "": none.
-func (p Profile) Strikes(u float64) FaultKind {
+// strikes is the fault that u, uniform in 0..1, stands for; "": none.
+func (p Profile) strikes(u float64) FaultKind {
 	for _, f := range p.Faults {
 		if u -= f.Rate; u < 0 {
 			return f.Kind

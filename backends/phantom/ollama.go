@@ -173,16 +173,8 @@ func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, na
 	return j, t.is == fine
 }
 
-// ollamaLoaded is an answer to a request that asks for nothing but its model in memory.
-func (s *server) ollamaLoaded(w http.ResponseWriter, j job, answer map[string]any) {
-	s.count(j.reader.Name, 0)
-	s.load(j.reader)
-	answer["model"], answer["created_at"], answer["done"], answer["done_reason"] = j.name, now(), true, "load"
-	send(w, 200, answer)
-}
-
-// ollamaGenerate continues raw texts, loads models and takes them out of memory. Phantoms
-// answer questions in conversations only.
+// ollamaGenerate continues raw texts and takes models out of memory. Phantoms answer
+// questions in conversations only, and are loaded by these.
 func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Model     string `json:"model"`
@@ -207,17 +199,14 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer["response"], answer["done_reason"], answer["prompt_eval_count"], answer["eval_count"] = m.text, m.finish, m.prompt, m.tokens
-	case req.Prompt != "":
-		s.refuse(w, j, trouble{is: unprompted})
-		return
-	case req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s":
+	case req.Prompt == "" && (req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s"):
 		answer["done_reason"] = "unload"
 		s.mu.Lock()
 		delete(s.used, j.reader.Name)
 		delete(s.loaded, j.reader.Name)
 		s.mu.Unlock()
 	default:
-		s.ollamaLoaded(w, j, answer)
+		s.refuse(w, j, trouble{is: unprompted})
 		return
 	}
 	send(w, 200, answer)
@@ -246,7 +235,9 @@ func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(req.Messages) == 0 {
-		s.ollamaLoaded(w, j, map[string]any{"message": map[string]any{"role": "assistant", "content": ""}})
+		s.count(j.reader.Name, 0)
+		s.load(j.reader)
+		send(w, 200, map[string]any{"model": j.name, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
 		return
 	}
 	t := req.job(&j, s.options.Skill)
