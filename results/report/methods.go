@@ -63,6 +63,44 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	if s := r.Unfinished(); s != "" {
 		say(sentence{"The run is not at its end: " + s + " (" + r.Lacking() + ").", "trials counted in the store, against the plan of bench.yaml"})
 	}
+	say(sentence{madeBy(man), fromRecord}, sentence{hostSentence(man.Host), fromRecord})
+
+	var models []sentence
+	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
+		models = append(models, modelSentences(man, name)...)
+	}
+	say(models...)
+
+	for _, d := range man.Datasets {
+		say(sentence{dataSentence(man, d), "the data set as it was read, and its section of bench.yaml"})
+	}
+	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
+		say(studySentences(r, study)...)
+	}
+	var measured []sentence
+	for _, s := range sections {
+		for _, says := range s.Methods {
+			if !slices.ContainsFunc(measured, func(have sentence) bool { return have.text == says }) {
+				measured = append(measured, sentence{says, "the store's sessions and trials, by section " + s.Name})
+			}
+		}
+	}
+	say(measured...)
+	say(append(judgeSentences(man), formerJudges(r)...)...)
+	var prompts []string
+	for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
+		prompts = append(prompts, name+" "+man.Prompts[name].Short())
+	}
+	if len(prompts) > 0 {
+		say(sentence{"The prompts had these digests: " + strings.Join(prompts, ", ") + ".", fromRecord})
+	}
+	say(sentence{"Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
+		sentence{"Digests are the first twelve digits of SHA-256.", fromProgram})
+	return out
+}
+
+// madeBy says of which assay, run and configuration measurements are.
+func madeBy(man results.Manifest) string {
 	made := "All measurements were made with assay " + or(man.Version, "(version unknown)")
 	if man.Revision != "" {
 		made += ", revision " + man.Revision
@@ -77,72 +115,64 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	if man.Digest != "" {
 		made += ", configuration " + man.Digest.Short()
 	}
-	say(sentence{made + ").", fromRecord}, sentence{hostSentence(man.Host), fromRecord})
+	return made + ")."
+}
 
-	var models []sentence
-	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
-		id := man.Models[name]
-		if imports := importsOf(man, name); len(imports) > 0 {
-			for _, i := range imports {
-				models = append(models, sentence{fmt.Sprintf("%s (%s) was not asked by assay: %s of study %s and %s come from the file %s (%s, content %s). Which prompts, pictures and sampling led to them, and their times, tokens and energy, are not known.",
-					name, or(id.Model, "a model without a name"), results.Count(i.Answers, "answer", "answers"), i.Study, results.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
-			}
-			continue
+// modelSentences say what a model was, or where its answers come from.
+func modelSentences(man results.Manifest, name string) (out []sentence) {
+	id := man.Models[name]
+	if imports := importsOf(man, name); len(imports) > 0 {
+		for _, i := range imports {
+			out = append(out, sentence{fmt.Sprintf("%s (%s) was not asked by assay: %s of study %s and %s come from the file %s (%s, content %s). Which prompts, pictures and sampling led to them, and their times, tokens and energy, are not known.",
+				name, or(id.Model, "a model without a name"), results.Count(i.Answers, "answer", "answers"), i.Study, results.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
 		}
-		where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
-		served := "was served by " + where
-		what := or(id.Model, "a model without a name")
-		if what == name {
-			what = ""
-		} else {
-			what = " (" + what + ")"
-		}
-		if id.Synthetic {
-			served = "is a phantom reader that answers over the protocol of " + where
-		}
-		var facts []string
-		if id.Parameters != "" {
-			facts = append(facts, id.Parameters+" parameters")
-		}
-		facts = append(facts, or(id.Quantisation, "unknown")+" quantisation", "weights "+results.Digest(id.Digest).Short())
-		asked, _ := man.Asked(name)
-		if len(asked.Options) > 0 {
-			facts = append(facts, "server options "+string(asked.Options))
-		}
-		if asked.Think != nil {
-			facts = append(facts, "thinking switched "+map[bool]string{true: "on", false: "off"}[*asked.Think])
-		}
-		models = append(models, sentence{fmt.Sprintf("Model %s%s %s: %s.", name, what, served, strings.Join(facts, ", ")), fromServer})
+		return out
 	}
-	say(models...)
+	where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
+	served := "was served by " + where
+	what := or(id.Model, "a model without a name")
+	if what == name {
+		what = ""
+	} else {
+		what = " (" + what + ")"
+	}
+	if id.Synthetic {
+		served = "is a phantom reader that answers over the protocol of " + where
+	}
+	var facts []string
+	if id.Parameters != "" {
+		facts = append(facts, id.Parameters+" parameters")
+	}
+	facts = append(facts, or(id.Quantisation, "unknown")+" quantisation", "weights "+results.Digest(id.Digest).Short())
+	asked, _ := man.Asked(name)
+	if len(asked.Options) > 0 {
+		facts = append(facts, "server options "+string(asked.Options))
+	}
+	if asked.Think != nil {
+		facts = append(facts, "thinking switched "+map[bool]string{true: "on", false: "off"}[*asked.Think])
+	}
+	return []sentence{{fmt.Sprintf("Model %s%s %s: %s.", name, what, served, strings.Join(facts, ", ")), fromServer}}
+}
 
-	for _, d := range man.Datasets {
-		s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
-		if d.Lost > 0 {
-			s += ", without " + results.Count(d.Lost, "row", "rows") + " that cannot be used"
-		}
-		if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
-			s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
-		} else if side != nil && d.MaxPixels == 0 {
-			s += "; no picture was scaled"
-		}
-		if d.MaxPixels > 0 {
-			s += fmt.Sprintf("; pictures of one item that had more than %d pixels together were scaled down to that by one factor", d.MaxPixels)
-		}
-		say(sentence{s + ".", "the data set as it was read, and its section of bench.yaml"})
+// dataSentence says what a data set holds, and how its pictures were scaled.
+func dataSentence(man results.Manifest, d results.DatasetInfo) string {
+	s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
+	if d.Lost > 0 {
+		s += ", without " + results.Count(d.Lost, "row", "rows") + " that cannot be used"
 	}
-	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
-		say(studySentences(r, study)...)
+	if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
+		s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
+	} else if side != nil && d.MaxPixels == 0 {
+		s += "; no picture was scaled"
 	}
-	var measured []sentence
-	for _, s := range sections {
-		for _, says := range s.Methods {
-			if !slices.ContainsFunc(measured, func(have sentence) bool { return have.text == says }) {
-				measured = append(measured, sentence{says, "the store's sessions and trials, by section " + s.Name})
-			}
-		}
+	if d.MaxPixels > 0 {
+		s += fmt.Sprintf("; pictures of one item that had more than %d pixels together were scaled down to that by one factor", d.MaxPixels)
 	}
-	say(measured...)
+	return s + "."
+}
+
+// judgeSentences say what the judges are.
+func judgeSentences(man results.Manifest) []sentence {
 	var judges []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
 		what := man.Judges[name]
@@ -155,17 +185,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 		}
 		judges = append(judges, sentence{s + ".", fromSetting})
 	}
-	say(append(judges, formerJudges(r)...)...)
-	var prompts []string
-	for _, name := range slices.Sorted(maps.Keys(man.Prompts)) {
-		prompts = append(prompts, name+" "+man.Prompts[name].Short())
-	}
-	if len(prompts) > 0 {
-		say(sentence{"The prompts had these digests: " + strings.Join(prompts, ", ") + ".", fromRecord})
-	}
-	say(sentence{"Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
-		sentence{"Digests are the first twelve digits of SHA-256.", fromProgram})
-	return out
+	return judges
 }
 
 // importsOf are the files that a model's answers come from.
@@ -185,22 +205,7 @@ func sampling(temperature float64, maxTokens int, seed *int64) string {
 // what became of it, which only its trials do.
 func studySentences(r results.Run, study string) []sentence {
 	man, how := r.Manifest, r.Manifest.Study(study)
-	var all results.Extent
-	planned, known, imported := 0, true, 0 // answers that were made elsewhere
-	for _, e := range r.Extents {
-		if e.Study != study {
-			continue
-		}
-		if len(importsOf(man, e.Model)) > 0 {
-			imported, e.Timed, e.Warm, e.Proven, e.Hit, e.Unverified = imported+e.Answers, 0, 0, 0, 0, 0
-		}
-		all.Answers, all.Failures, all.Timed, all.Warm = all.Answers+e.Answers, all.Failures+e.Failures, all.Timed+e.Timed, all.Warm+e.Warm
-		all.Items = max(all.Items, e.Items)
-		all.Proven, all.Hit, all.Unverified = all.Proven+e.Proven, all.Hit+e.Hit, all.Unverified+e.Unverified
-		if known = known && e.Planned != nil; known {
-			planned += *e.Planned
-		}
-	}
+	all := askedOf(r, study)
 	counted := results.Count(all.Stored(), "trial", "trials") + " of the study in the store"
 	s := "Study " + study + " was run"
 	if how.Dataset != "" {
@@ -208,18 +213,57 @@ func studySentences(r results.Run, study string) []sentence {
 	}
 	switch per := how.PerType; {
 	case per == nil:
-	case known && all.Stored() == planned && *per == 0:
+	case all.whole() && *per == 0:
 		s += ", all items that it asks (" + strconv.Itoa(all.Items) + ")"
-	case known && all.Stored() == planned:
+	case all.whole():
 		s += ", " + strconv.Itoa(*per) + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
 	default:
 		s += ", " + results.Count(all.Items, "item", "items") + " so far"
 	}
-	if how.Sampling != nil && (imported == 0 || imported < all.Answers) {
+	if how.Sampling != nil && (all.imported == 0 || all.imported < all.Answers) {
 		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
 	}
 	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
-	say := func(format string, args ...any) { list = append(list, sentence{fmt.Sprintf(format, args...), counted}) }
+	for _, said := range timeSentences(man, study, all) {
+		list = append(list, sentence{said, counted})
+	}
+	return append(list, judgedSentences(r, study)...)
+}
+
+// asked is what became of all that was asked of a study.
+type asked struct {
+	results.Extent
+	planned  *int // trials; nil: not known of every model
+	imported int  // answers that were made elsewhere
+}
+
+// whole says whether every planned trial is stored.
+func (a asked) whole() bool { return a.planned != nil && a.Stored() == *a.planned }
+
+func askedOf(r results.Run, study string) asked {
+	all := asked{planned: new(int)}
+	for _, e := range r.Extents {
+		if e.Study != study {
+			continue
+		}
+		if len(importsOf(r.Manifest, e.Model)) > 0 {
+			all.imported, e.Timed, e.Warm, e.Proven, e.Hit, e.Unverified = all.imported+e.Answers, 0, 0, 0, 0, 0
+		}
+		all.Answers, all.Failures, all.Timed, all.Warm = all.Answers+e.Answers, all.Failures+e.Failures, all.Timed+e.Timed, all.Warm+e.Warm
+		all.Items = max(all.Items, e.Items)
+		all.Proven, all.Hit, all.Unverified = all.Proven+e.Proven, all.Hit+e.Hit, all.Unverified+e.Unverified
+		if e.Planned == nil || all.planned == nil {
+			all.planned = nil
+		} else {
+			*all.planned += *e.Planned
+		}
+	}
+	return all
+}
+
+// timeSentences say how many answers were timed, and how many requests were new to caches.
+func timeSentences(man results.Manifest, study string, all asked) (list []string) {
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if all.Timed > 0 {
 		beside := "one request in flight"
 		if man.LoadSweep(study) {
@@ -227,7 +271,7 @@ func studySentences(r results.Run, study string) []sentence {
 		}
 		say("%s timed, "+beside+": times are the client's, from the first byte of the request to the last chunk of text.", results.Count(all.Timed, "answer was", "answers were"))
 	}
-	if n := all.Answers - all.Timed - imported; n > 0 && all.Timed > 0 {
+	if n := all.Answers - all.Timed - all.imported; n > 0 && all.Timed > 0 {
 		say("%s not timed: requests may have run beside each other.", results.Count(n, "answer was", "answers were"))
 	} else if n > 0 {
 		say("The study was not timed: requests may have run beside each other.")
@@ -249,13 +293,19 @@ func studySentences(r results.Run, study string) []sentence {
 	if all.Warm > 0 {
 		say("For %s the server's caches were left as they were.", results.Count(all.Warm, "timed answer", "timed answers"))
 	}
+	return list
+}
+
+// judgedSentences say who judged answers, and who did not yet.
+func judgedSentences(r results.Run, study string) []sentence {
 	if r.Versions == nil {
-		return list // they could not be counted
+		return nil // they could not be counted
 	}
+	var list []sentence
 	var asked, open []string
-	for _, rubric := range slices.Sorted(maps.Keys(man.Rubrics[study])) {
+	for _, rubric := range slices.Sorted(maps.Keys(r.Manifest.Rubrics[study])) {
 		var by []string
-		for _, judge := range man.Rubrics[study][rubric] {
+		for _, judge := range r.Manifest.Rubrics[study][rubric] {
 			if judged(r, rubric, judge) {
 				by = append(by, judge)
 			} else {
