@@ -85,114 +85,130 @@ func notPlanned(man results.Manifest) []string {
 	return out
 }
 
-func sections(ctx context.Context, st *store.Store, man results.Manifest, rated Rated) (all []results.Section, damage, err error) {
-	// whole says whether err leaves anything in doubt; damage is kept for later.
-	whole := func(name string, err error) (bool, error) {
-		if err == nil || !errors.Is(err, results.FaultDamaged) {
-			return err == nil, err
-		}
-		damage = cmp.Or(damage, err)
-		all = append(all, results.Section{Study: name, Name: name + "-damaged", Title: name + ": not to be read",
-			Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
-		return false, nil
+// builder gathers sections. What of a damaged store cannot be read leaves a section that says so.
+type builder struct {
+	ctx    context.Context
+	st     *store.Store
+	man    results.Manifest
+	all    []results.Section
+	damage error // the first
+}
+
+// whole says whether err leaves anything in doubt; damage is kept for later.
+func (b *builder) whole(name string, err error) (bool, error) {
+	if err == nil || !errors.Is(err, results.FaultDamaged) {
+		return err == nil, err
 	}
+	b.damage = cmp.Or(b.damage, err)
+	b.all = append(b.all, results.Section{Study: name, Name: name + "-damaged", Title: name + ": not to be read",
+		Warnings: []string{fmt.Sprintf("%s cannot be read to its end, and nothing is computed from a part of it: %v", name, err)}})
+	return false, nil
+}
+
+func sections(ctx context.Context, st *store.Store, man results.Manifest, rated Rated) (all []results.Section, damage, err error) {
+	b := &builder{ctx: ctx, st: st, man: man}
 	sessions, unread := st.Sessions(ctx)
-	several := study.SeveralHosts(sessions)
 	for _, name := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		proto, err := experiment.NewStudy(name, nil, study.Choice{})
 		if err != nil {
 			return nil, nil, err
 		}
-		begun, err := hasTrials(ctx, st, name)
-		if ok, err := whole(name, err); err != nil {
+		secs, err := b.study(proto, sessions)
+		if ok, err := b.whole(name, err); err != nil {
 			return nil, nil, err
-		} else if !ok || !begun {
-			continue
+		} else if ok {
+			b.all = append(b.all, secs...)
 		}
-		secs, err := proto.Summarize(ctx, st, man.Rubrics[name], kinds.NoDecode)
-		if err != nil {
-			err = fmt.Errorf("study %s: %w", name, err)
-		}
-		if ok, err := whole(name, err); err != nil {
-			return nil, nil, err
-		} else if !ok {
-			continue
-		}
-		if secs, err = withTwice(ctx, st, proto, man.Seed, secs); err != nil {
-			err = fmt.Errorf("study %s: %w", name, err)
-		}
-		if ok, err := whole(name, err); err != nil {
-			return nil, nil, err
-		} else if !ok {
-			continue
-		}
-		if several {
-			secs, err = study.BesideByHost(ctx, st, name, sessions, secs, kinds.NoDecode)
-			if ok, err := whole(name, err); err != nil {
-				return nil, nil, err
-			} else if !ok {
-				continue
-			}
-		}
-		if err := tellLevels(man, name, secs); err != nil {
-			return nil, nil, err
-		}
-		for i := range secs {
-			secs[i].Study = name
-		}
-		if man.Released() && len(secs) > 0 {
-			secs[0].Methods = append(secs[0].Methods, "Study "+name+" was scored as its authors' released code does (rules: released), where it differs from the paper: "+proto.Scores.Released+".")
-		}
-		all = append(all, secs...)
 	}
-	var means []results.Section
 	if rated != nil {
-		means, err = rated(ctx, st, man)
+		means, err := rated(ctx, st, man)
+		if ok, err := b.whole("agreement", err); err != nil {
+			return nil, nil, err
+		} else if ok {
+			b.behind(means)
+		}
 	}
-	if ok, err := whole("agreement", err); err != nil {
+	if err := b.machine(sessions, unread); err != nil {
 		return nil, nil, err
-	} else if ok {
-		for _, m := range means { // behind its study's
-			for at, s := range slices.Backward(all) {
-				if s.Study == m.Study {
-					all = slices.Insert(all, at+1, m)
-					break
-				}
+	}
+	return b.all, b.damage, nil
+}
+
+// study is a study's sections; none where it has no trials.
+func (b *builder) study(s study.Study, sessions []results.Session) ([]results.Section, error) {
+	if begun, err := hasTrials(b.ctx, b.st, s.Name); err != nil || !begun {
+		return nil, err
+	}
+	secs, err := s.Summarize(b.ctx, b.st, b.man.Rubrics[s.Name], kinds.NoDecode)
+	if err == nil {
+		secs, err = withTwice(b.ctx, b.st, s, b.man.Seed, secs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	if study.SeveralHosts(sessions) {
+		if secs, err = study.BesideByHost(b.ctx, b.st, s.Name, sessions, secs, kinds.NoDecode); err != nil {
+			return nil, err
+		}
+	}
+	if err := tellLevels(b.man, s.Name, secs); err != nil {
+		return nil, err
+	}
+	for i := range secs {
+		secs[i].Study = s.Name
+	}
+	if b.man.Released() && len(secs) > 0 {
+		secs[0].Methods = append(secs[0].Methods, "Study "+s.Name+" was scored as its authors' released code does (rules: released), where it differs from the paper: "+s.Scores.Released+".")
+	}
+	return secs, nil
+}
+
+// behind puts each section behind those of its study.
+func (b *builder) behind(list []results.Section) {
+	for _, m := range list {
+		for at, s := range slices.Backward(b.all) {
+			if s.Study == m.Study {
+				b.all = slices.Insert(b.all, at+1, m)
+				break
 			}
 		}
 	}
-	err = unread
+}
+
+// machine adds the machine's section; err is why sessions could not be read.
+func (b *builder) machine(sessions []results.Session, err error) error {
 	var events []results.Event
 	if err == nil {
-		events, err = st.Events(ctx)
+		events, err = b.st.Events(b.ctx)
 	}
 	var blocks []results.Block
 	if err == nil {
-		blocks, err = st.Blocks(ctx)
+		blocks, err = b.st.Blocks(b.ctx)
 	}
 	var trace results.Figure
 	var powered bool
 	if err == nil {
-		trace, powered, err = powerTrace(ctx, st, sessions)
+		trace, powered, err = powerTrace(b.ctx, b.st, sessions)
 	}
-	ok, err := whole("machine", err)
-	if err != nil {
-		return nil, nil, err
+	if ok, err := b.whole("machine", err); !ok {
+		return err
 	}
 	hosts, warnings, methods, apart := study.MachineTable(sessions)
-	if sec, has := study.MachineSection(sessions, blocks, events); ok && (has || apart) {
-		for i, t := range sec.Tables {
-			sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !st.Shows(row[0].Text) })
-		}
-		if apart {
-			sec.Tables, sec.Warnings, sec.Methods = slices.Insert(sec.Tables, 0, hosts), append(sec.Warnings, warnings...), append(sec.Methods, methods...)
-		}
-		if powered {
-			sec.Figures = append(sec.Figures, trace)
-		}
-		all = append(all, sec)
+	sec, has := study.MachineSection(sessions, blocks, events)
+	if !has && !apart {
+		return nil
 	}
-	return all, damage, nil
+	for i, t := range sec.Tables {
+		sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !b.st.Shows(row[0].Text) })
+	}
+	if apart {
+		sec.Tables, sec.Warnings, sec.Methods = slices.Insert(sec.Tables, 0, hosts), append(sec.Warnings, warnings...), append(sec.Methods, methods...)
+	}
+	if powered {
+		sec.Figures = append(sec.Figures, trace)
+	}
+	b.all = append(b.all, sec)
+	return nil
 }
 
 // withTwice adds how judges agree with themselves to the section about judges.
