@@ -31,8 +31,8 @@ type Target struct {
 	AnyGold bool
 }
 
-// joined are rows as trials.
-type joined struct {
+// Joined are rows as trials.
+type Joined struct {
 	Trials    []results.Trial
 	Answers   int
 	Failures  int
@@ -42,8 +42,8 @@ type joined struct {
 
 // JoinAnswers finds the planned trial of each row. A row of no item, a second row of a trial,
 // and a gold answer that is not the item's, are problems.
-func JoinAnswers(file string, rows []AnswerRow, t Target, p *plan.Plan, set *dataset.Dataset) (joined, []table.Problem) {
-	var out joined
+func JoinAnswers(file string, rows []AnswerRow, t Target, p *plan.Plan, set *dataset.Dataset) (Joined, []table.Problem) {
+	var out Joined
 	var bad []table.Problem
 	say := func(line int, want, got string) {
 		bad = append(bad, table.Problem{File: file, Row: line, Want: want, Got: got})
@@ -213,7 +213,7 @@ func Elsewhere(model string) backends.Identity {
 
 // NoteImport adds an import to those of a manifest; the same file for the same model and study
 // is there once.
-func NoteImport(list []results.Import, file, format string, content []byte, t Target, j joined) []results.Import {
+func NoteImport(list []results.Import, file, format string, content []byte, t Target, j Joined) []results.Import {
 	i := results.Import{Model: t.Model, Study: t.Study, File: filepath.Base(file), Format: format, Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content))), Answers: j.Answers, Failures: j.Failures}
 	list = slices.DeleteFunc(slices.Clone(list), func(o results.Import) bool {
 		return o.Model == i.Model && o.Study == i.Study && o.Digest == i.Digest && o.File == i.File
