@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -432,68 +433,75 @@ func (r *questionReader) lettersAlone() {
 // read reads the answer, and the type where there is none yet. It says what it wants
 // where it cannot.
 func (r *questionReader) read(q *tableQuestion, v value) (want string) {
-	yes, no := text.Fold(v.text) == "yes", text.Fold(v.text) == "no"
-	right, wrong := text.Fold(v.text) == "true", text.Fold(v.text) == "false"
 	if len(q.Options) > 0 && (q.Type == "" || q.Type == text.Single || q.Type == text.Multiple) {
-		label, ok := named(q.Options, v.text)
-		if at := slices.IndexFunc(r.fields[fieldOptions], func(c string) bool { return fold(c) == fold(v.text) }); !ok && at >= 0 && at < len(q.Options) && len(r.fields[fieldOptions]) > 1 {
-			label, ok = q.Options[at].Label, true
-		}
-		if n, err := strconv.Atoi(v.text); err == nil && label != v.text {
-			at := n - r.counted
-			inside := r.counted >= 0 && at >= 0 && at < len(q.Options)
-			switch {
-			case ok && inside && q.Options[at].Label != label && !r.numbers:
-				return fmt.Sprintf("the letter of an option (%d is the text of option %s and the number of option %s)", n, label, q.Options[at].Label)
-			case ok && !r.numbers:
-			case !ok && r.counted < 0:
-				return "the letter or the text of an option (it cannot be told whether numbers count from 0 or from 1)"
-			case !ok && !inside:
-				return fmt.Sprintf("the number of one of %d options, from %d", len(q.Options), r.counted)
-			default:
-				label, ok = q.Options[at].Label, true
-			}
-		}
-		if labels, more := several(q.Options, v); more && !ok && q.Type != text.Single {
-			q.Type, q.Answer = text.Multiple, strings.Join(labels, ", ")
-			return ""
-		}
-		if !ok {
-			return "the letter or the text of one of the options " + strings.Join(texts(q.Options), ", ")
-		}
-		q.Answer = label
-		if q.Type == "" {
-			q.Type = text.Single
-		}
-		return ""
+		return r.readChoice(q, v)
 	}
+	said := text.Fold(v.text)
+	means, closed := map[string]string{"yes": binaryType, "no": binaryType, "true": text.Bool, "false": text.Bool}[said]
 	if q.Type == "" {
-		switch {
-		case yes || no:
-			q.Type = binaryType
-		case right || wrong:
-			q.Type = text.Bool
-		default:
-			q.Type = text.Short
-		}
+		q.Type = cmp.Or(means, text.Short)
 	}
 	switch q.Type {
 	case text.Single, text.Multiple:
 		return "options, which a question of type " + q.Type + " has"
 	case binaryType:
-		if !yes && !no {
+		if means != binaryType {
 			return "yes or no"
 		}
-		q.Options, q.Answer = []Option{{Text: "yes"}, {Text: "no"}}, text.Fold(v.text)
+		q.Options, q.Answer = []Option{{Text: "yes"}, {Text: "no"}}, said
 	case text.Bool:
-		if !right && !wrong && !yes && !no {
+		if !closed {
 			return "true or false"
 		}
-		q.Answer = map[bool]string{true: "True", false: "False"}[right || yes]
+		q.Answer = map[bool]string{true: "True", false: "False"}[said == "true" || said == "yes"]
 	default:
 		q.Answer = v.text
 	}
 	return ""
+}
+
+// readChoice is read of a question with options.
+func (r *questionReader) readChoice(q *tableQuestion, v value) (want string) {
+	label, ok := named(q.Options, v.text)
+	if columns := r.fields[fieldOptions]; !ok && len(columns) > 1 {
+		if at := slices.IndexFunc(columns, func(c string) bool { return fold(c) == fold(v.text) }); at >= 0 && at < len(q.Options) {
+			label, ok = q.Options[at].Label, true
+		}
+	}
+	if n, err := strconv.Atoi(v.text); err == nil && label != v.text {
+		if label, ok, want = r.numbered(q, n, label, ok); want != "" {
+			return want
+		}
+	}
+	if labels, more := several(q.Options, v); more && !ok && q.Type != text.Single {
+		q.Type, q.Answer = text.Multiple, strings.Join(labels, ", ")
+		return ""
+	}
+	if !ok {
+		return "the letter or the text of one of the options " + strings.Join(texts(q.Options), ", ")
+	}
+	if q.Answer = label; q.Type == "" {
+		q.Type = text.Single
+	}
+	return ""
+}
+
+// numbered is the option that a number means: by its place, or by its text, whose label is given
+// where there is one.
+func (r *questionReader) numbered(q *tableQuestion, n int, label string, named bool) (of string, ok bool, want string) {
+	at := n - r.counted
+	inside := r.counted >= 0 && at >= 0 && at < len(q.Options)
+	switch {
+	case named && inside && q.Options[at].Label != label && !r.numbers:
+		return "", false, fmt.Sprintf("the letter of an option (%d is the text of option %s and the number of option %s)", n, label, q.Options[at].Label)
+	case named && !r.numbers:
+		return label, true, ""
+	case !named && r.counted < 0:
+		return "", false, "the letter or the text of an option (it cannot be told whether numbers count from 0 or from 1)"
+	case !named && !inside:
+		return "", false, fmt.Sprintf("the number of one of %d options, from %d", len(q.Options), r.counted)
+	}
+	return q.Options[at].Label, true, ""
 }
 
 func texts(options []Option) []string {

@@ -79,62 +79,31 @@ func (r *questionReader) resolve() bool {
 	r.fields, r.guessed = map[string][]string{}, map[string]bool{}
 	used := map[string]bool{}
 	ok := true
-	missing := func(want, key string) {
-		r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", want, key), table.JSONColumns(r.columns, want))
-		ok = false
+	is := func(column, key string) bool {
+		there := slices.Contains(r.columns, column)
+		if !there {
+			r.bad(r.of.Path, 0, "", fmt.Sprintf("the column %s (%s)", column, key), table.JSONColumns(r.columns, column))
+		}
+		ok = ok && there
+		return there
 	}
-	if c := r.of.Cluster; c != "" && !slices.Contains(r.columns, c) {
-		missing(c, "cluster: "+c)
+	if c := r.of.Cluster; c != "" {
+		is(c, "cluster: "+c)
 	}
 	for _, f := range Fields() {
-		for _, want := range r.of.Columns[f.Name] {
-			if !slices.Contains(r.columns, want) {
-				missing(want, fmt.Sprintf("columns: {%s: ...}", f.Name))
-				continue
+		for _, c := range r.of.Columns[f.Name] {
+			if is(c, fmt.Sprintf("columns: {%s: ...}", f.Name)) {
+				r.fields[f.Name], used[c] = append(r.fields[f.Name], c), true
 			}
-			r.fields[f.Name], used[want] = append(r.fields[f.Name], want), true
 		}
 	}
 	for _, f := range Fields() {
 		if r.of.Columns[f.Name] != nil {
 			continue
 		}
-		for _, name := range f.Names {
-			at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == fold(name) && !used[c] })
-			if at < 0 || f.Name == fieldType && !r.knownTypes(r.columns[at]) {
-				continue
-			}
-			r.fields[f.Name] = []string{r.columns[at]}
-			break
-		}
-		switch {
-		case f.Name == fieldOptions && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.series(2, []string{"a", "0", "1"}, "", "option", "opt", "choice", "candidate", "alternative")
-			if first := []string{"a", "0", "1"}; r.fields[f.Name] == nil {
-				if !r.has(fieldAnswer) { // else answer1 is no gold answer
-					first = first[:1]
-				}
-				r.fields[f.Name] = r.series(2, first, "answer", "ans")
-			}
-		case f.Name == fieldImage && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "image", "img", "picture")
-		case f.Name == fieldBoxes && r.fields[f.Name] == nil:
-			r.fields[f.Name] = ofColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
-		case f.Name == fieldAnswer && r.fields[f.Name] == nil:
-			r.fields[f.Name] = r.series(1, []string{"0", "1"}, "answer", "gold", "label", "target")
-		case f.Name == fieldImage && r.of.Format == KindVLMEvalKit && !slices.Contains(r.fields[f.Name], "image_path") && slices.Contains(r.columns, "image_path"):
-			r.fields[f.Name] = append(r.fields[f.Name], "image_path") // where there is no image
-		}
-		found := r.fields[f.Name]
-		for _, c := range found {
-			used[c] = true
-		}
-		switch {
+		switch found := r.find(f, used); {
 		case len(found) > 0:
-			r.guessed[f.Name] = true
-			if len(found) > 1 || fold(found[0]) != f.Name {
-				r.guess("%s: column %s", f.Name, strings.Join(found, ", "))
-			}
+			r.take(f.Name, found, used)
 		case f.Needed && !(f.Name == fieldAnswer && r.has(fieldAny)):
 			r.bad(r.of.Path, 0, "", fmt.Sprintf("a column with the %s, such as %s; columns: {%s: NAME} says which it is", f.Name, strings.Join(f.Names[:3], ", "), f.Name), "the columns "+strings.Join(r.columns, ", "))
 			ok = false
@@ -145,6 +114,57 @@ func (r *questionReader) resolve() bool {
 	}
 	r.unused()
 	return ok
+}
+
+// take has a field's columns guessed.
+func (r *questionReader) take(field string, columns []string, used map[string]bool) {
+	r.fields[field], r.guessed[field] = columns, true
+	for _, c := range columns {
+		used[c] = true
+	}
+	if len(columns) > 1 || fold(columns[0]) != field {
+		r.guess("%s: column %s", field, strings.Join(columns, ", "))
+	}
+}
+
+// find are the columns that a field's names tell, none of which another field has; nil: none does.
+func (r *questionReader) find(f Field, used map[string]bool) (found []string) {
+	for _, name := range f.Names {
+		at := slices.IndexFunc(r.columns, func(c string) bool { return fold(c) == fold(name) && !used[c] })
+		if at >= 0 && (f.Name != fieldType || r.knownTypes(r.columns[at])) {
+			found = []string{r.columns[at]}
+			break
+		}
+	}
+	if f.Name == fieldImage && found != nil && r.of.Format == KindVLMEvalKit && !slices.Contains(found, "image_path") && slices.Contains(r.columns, "image_path") {
+		return append(found, "image_path") // where there is no image
+	}
+	if found == nil {
+		return r.several(f.Name, used)
+	}
+	return found
+}
+
+// several are a field's columns that one word and letters or numbers name; nil: there are none.
+func (r *questionReader) several(field string, used map[string]bool) []string {
+	letters, numbers := []string{"a", "0", "1"}, []string{"0", "1"}
+	switch field {
+	case fieldOptions:
+		if found := r.series(2, letters, "", "option", "opt", "choice", "candidate", "alternative"); found != nil {
+			return found
+		}
+		if !r.has(fieldAnswer) { // else answer1 is no gold answer
+			letters = letters[:1]
+		}
+		return r.series(2, letters, "answer", "ans")
+	case fieldImage:
+		return r.series(1, numbers, "image", "img", "picture")
+	case fieldBoxes:
+		return ofColumns(slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return used[c] }))
+	case fieldAnswer:
+		return r.series(1, numbers, "answer", "gold", "label", "target")
+	}
+	return nil
 }
 
 // has says whether there is a column of a field, by its names alone.

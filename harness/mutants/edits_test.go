@@ -402,7 +402,7 @@ func figures() []suite {
 			{"any name of the local network is ours", "ours", "slices.Contains(names, host)", `(slices.Contains(names, host) || strings.HasSuffix(host, ".local"))`},
 		}},
 		{dir: "harness/dataset", tests: "TestAnswersAndTypes", mutants: []mutant{
-			{"yes is false", "questionReader.read", "right || yes", "right"},
+			{"yes is false", "questionReader.read", `said == "true" || said == "yes"`, `said == "true"`},
 		}},
 	}
 }
