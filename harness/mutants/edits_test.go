@@ -68,7 +68,7 @@ all["prompts."+name+" (text)"] = string(digest)`},
 	parts = append(parts, []byte(img.MIME))
 }`},
 			{"inputs forget the sampling", "digest", "var shown []int", "s = backends.Sampling{}; var shown []int"},
-			{"inputs that changed go unnoticed", "block.do", `was != "" && was != in.Digest`, `was != "" && was != in.Digest && was == "x"`},
+			{"inputs that changed go unnoticed", "doing.inputs", `was != "" && was != in.Digest`, `was != "" && was != in.Digest && was == "x"`},
 			{"failures are always tried again", "Job.mark", "o.Failed && (job.RetryFailed || o.Kind == KindSwapped)", "o.Failed"},
 			{"a resumed run asks again", "Job.mark", "o.Failed && (job.RetryFailed || o.Kind == KindSwapped)", "!o.Failed || job.RetryFailed"},
 			{"what was taken back is not asked again", "Job.mark", "(job.RetryFailed || o.Kind == KindSwapped)", "job.RetryFailed"},

@@ -20,136 +20,178 @@ const (
 	kindInput = "input" // a picture or the prompt could not be made
 )
 
+// doing is one task under way.
+type doing struct {
+	*block
+	ctx context.Context
+	t   *task
+	set Settings
+	in  input
+	o   outcome
+}
+
 // do runs one task to its end: in a goroutine of its own, stored by itself, so
 // that a store can put several trials into one write.
 func (b *block) do(ctx context.Context, t *task, set Settings, unmet *want, saw bool) (o outcome) {
 	start := time.Now()
 	defer func() { o.took, o.limit = time.Since(start), set.InFlight }()
-	o = outcome{task: t, trial: results.Trial{Key: t.Key}}
-	if t.stored {
-		old, ok, err := b.run.job.Store.Trial(ctx, t.Key)
-		switch {
-		case ctx.Err() != nil:
-			return o
-		case err != nil || !ok:
-			o.is, o.err = fatal, fmt.Errorf("run: read trial %s, which is to be tried again (found: %t): %w", t.Key.Name(), ok, err)
-			return o
-		}
-		o.trial = old
-	}
-	add := func(a results.Attempt) { o.trial.Attempts = append(o.trial.Attempts, a) }
-	unsent := func(kind string, err error) { add(results.Attempt{Started: now(), Failure: failureOf(kind, err)}) }
-
-	if unmet != nil && t.again {
-		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: %s has no answer any more", t.Key.Name(), unmet.key.Name())
-		return o
-	}
-	if unmet != nil {
-		unsent(kindNeeds, fmt.Errorf("%s has no answer", unmet.key.Name()))
-		if unmet.held {
-			o.is = needsAway
-			return o
-		}
-		return b.store(ctx, o, failure)
-	}
-	in, err := prepare(ctx, t.Trial, set, b.end, b.run.job.Seed, func(k results.Key) (string, error) { return b.answer(ctx, k) }, b.run.pictures)
-	var bad inputError
-	switch {
-	case ctx.Err() != nil:
-		return o
-	case errors.As(err, &bad):
-		unsent(kindInput, bad)
-		return b.store(ctx, o, failure)
-	case err != nil:
-		o.is, o.err = fatal, err
-		return o
-	}
-	if t.again && len(t.needs) > 0 && o.trial.Inputs != in.Digest {
-		o.is, o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", t.Key.Name())
-		return o
-	}
-	if was := o.trial.Inputs; was != "" && was != in.Digest && b.run.proven[[2]string{t.Key.Study, t.Key.Model}] && !takenBack(o.trial, t) {
-		o.is, o.err = fatal, fmt.Errorf("run: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
-			t.Key.Name(), ErrChanged, was, in.Digest)
-		return o
-	}
-	o.trial.Inputs = in.Digest
-
-	// ready makes sure of the server and warms it up; it takes note of why not.
-	ready := func(set Settings) error {
-		err := b.sure(ctx, b.once)
-		if err == nil && set.Timed {
-			b.warming.Lock() // under a load, several come here
-			defer b.warming.Unlock()
-			if b.cooled.Swap(false) {
-				b.warmed = map[string]*warmth{}
-			}
-			if err = b.warm(ctx, t, in, set); err != nil {
-				err = fmt.Errorf("warm-up before it: %w", err)
-			}
-		}
-		if kindOf(err) != "" && ctx.Err() == nil {
-			unsent(string(kindOf(err)), err)
-		}
-		return err
+	d := &doing{block: b, ctx: ctx, t: t, set: set, o: outcome{task: t, trial: results.Trial{Key: t.Key}}}
+	if !d.stored() || !d.inputs(unmet) {
+		return d.o
 	}
 	if set.Timed {
-		if err := ready(set); err != nil {
-			return b.became(ctx, o, err, in, saw)
+		if err := d.ready(set); err != nil {
+			return b.became(ctx, d.o, err, d.in, saw)
 		}
-		if set.InFlight == 1 && !b.ready && b.run.job.Ready != nil {
-			b.ready = true
-			if err := b.run.job.Ready(ctx, b.model); err != nil {
-				if ctx.Err() == nil {
-					o.is, o.err = fatal, err
-				}
-				return o
-			}
+		if !d.announced() {
+			return d.o
 		}
 	}
-	single := set
-	single.Retries = 0
-	err = b.retry(ctx, set, t.Key.Name(), func() error {
-		if err := ready(single); err != nil {
-			return err
-		}
-		if err := b.coolDown(ctx, set); err != nil {
-			return err
-		}
-		a, err := b.attempt(ctx, t, len(o.trial.Attempts), in, set)
-		for _, turn := range a.Turns {
-			if turn.Sent != "" {
-				a.Served = b.who
-			}
-		}
-		switch {
-		case slices.Contains(a.Flags, results.FlagLoadInside):
-			b.doubtful()
-			b.cooled.Store(set.Timed)
-			if err := b.sure(ctx, func(ctx context.Context) (backends.Identity, error) { return b.identify(ctx, set) }); err != nil {
-				return err
-			}
-		case kindOf(err).CanHeal() && kindOf(err) != backends.ErrBusy:
-			b.doubtful()
-		}
-		b.confirm(ctx, &a, in, set)
-		if err == nil {
-			err = b.whole(ctx, in, set, &a)
-		}
-		if t.Condition.DrawsNothing() {
-			a.Flags = append(a.Flags, results.FlagNoChange)
-		}
-		add(a)
-		return err
-	}, func(err error, wait time.Duration) {
+	err := b.retry(ctx, set, t.Key.Name(), d.try, func(err error, wait time.Duration) {
 		b.run.tell(event{Kind: attemptFailed, Model: b.model, Key: t.Key, Failure: string(kindOf(err)), Text: err.Error(), Wait: &wait})
 	})
 	if err == nil {
 		if err = b.answered(t); err == nil {
-			return b.store(ctx, o, done)
+			return b.store(ctx, d.o, done)
 		}
 	}
-	return b.became(ctx, o, err, in, saw)
+	return b.became(ctx, d.o, err, d.in, saw)
+}
+
+func (d *doing) add(a results.Attempt) { d.o.trial.Attempts = append(d.o.trial.Attempts, a) }
+
+func (d *doing) unsent(kind string, err error) {
+	d.add(results.Attempt{Started: now(), Failure: failureOf(kind, err)})
+}
+
+// stored reads what earlier attempts left; false: it ends here.
+func (d *doing) stored() bool {
+	if !d.t.stored {
+		return true
+	}
+	old, ok, err := d.run.job.Store.Trial(d.ctx, d.t.Key)
+	switch {
+	case d.ctx.Err() != nil:
+		return false
+	case err != nil || !ok:
+		d.o.is, d.o.err = fatal, fmt.Errorf("run: read trial %s, which is to be tried again (found: %t): %w", d.t.Key.Name(), ok, err)
+		return false
+	}
+	d.o.trial = old
+	return true
+}
+
+// inputs makes what is sent; false: it ends here. unmet is a trial whose answer is needed and
+// that has none.
+func (d *doing) inputs(unmet *want) bool {
+	name := d.t.Key.Name()
+	if unmet != nil {
+		d.unmet(unmet)
+		return false
+	}
+	in, err := prepare(d.ctx, d.t.Trial, d.set, d.end, d.run.job.Seed, func(k results.Key) (string, error) { return d.answer(d.ctx, k) }, d.run.pictures)
+	var bad inputError
+	was := d.o.trial.Inputs
+	switch {
+	case d.ctx.Err() != nil:
+		return false
+	case errors.As(err, &bad):
+		d.unsent(kindInput, bad)
+		d.o = d.store(d.ctx, d.o, failure)
+		return false
+	case err != nil:
+		d.o.is, d.o.err = fatal, err
+		return false
+	case d.t.again && len(d.t.needs) > 0 && was != in.Digest:
+		d.o.is, d.o.err = kept, fmt.Errorf("the time of %s is not taken again: an answer that its prompt holds was given anew, and is another one", name)
+		return false
+	case was != "" && was != in.Digest && d.run.proven[[2]string{d.t.Key.Study, d.t.Key.Model}] && !takenBack(d.o.trial, d.t):
+		d.o.is, d.o.err = fatal, fmt.Errorf("run: trial %s: %w: stored %s, now %s; a picture, the prompt, the sampling, think or the server options differ: undo that, or start a new store",
+			name, ErrChanged, was, in.Digest)
+		return false
+	}
+	d.in, d.o.trial.Inputs = in, in.Digest
+	return true
+}
+
+// unmet is the end of a task that needs an answer that is not there.
+func (d *doing) unmet(of *want) {
+	if d.t.again {
+		d.o.is, d.o.err = kept, fmt.Errorf("the time of %s is not taken again: %s has no answer any more", d.t.Key.Name(), of.key.Name())
+		return
+	}
+	if d.unsent(kindNeeds, fmt.Errorf("%s has no answer", of.key.Name())); of.held {
+		d.o.is = needsAway
+		return
+	}
+	d.o = d.store(d.ctx, d.o, failure)
+}
+
+// ready makes sure of the server and warms it up; it takes note of why not.
+func (d *doing) ready(set Settings) error {
+	err := d.sure(d.ctx, d.once)
+	if err == nil && set.Timed {
+		d.warming.Lock() // under a load, several come here
+		defer d.warming.Unlock()
+		if d.cooled.Swap(false) {
+			d.warmed = map[string]*warmth{}
+		}
+		if err = d.warm(d.ctx, d.t, d.in, set); err != nil {
+			err = fmt.Errorf("warm-up before it: %w", err)
+		}
+	}
+	if kindOf(err) != "" && d.ctx.Err() == nil {
+		d.unsent(string(kindOf(err)), err)
+	}
+	return err
+}
+
+// announced tells who waits for it, once in a block, that its server is ready; false: it ends here.
+func (d *doing) announced() bool {
+	if d.set.InFlight != 1 || d.block.ready || d.run.job.Ready == nil {
+		return true
+	}
+	d.block.ready = true
+	err := d.run.job.Ready(d.ctx, d.model)
+	if err != nil && d.ctx.Err() == nil {
+		d.o.is, d.o.err = fatal, err
+	}
+	return err == nil
+}
+
+// try makes one attempt.
+func (d *doing) try() error {
+	single := d.set
+	single.Retries = 0
+	if err := d.ready(single); err != nil {
+		return err
+	}
+	if err := d.coolDown(d.ctx, d.set); err != nil {
+		return err
+	}
+	a, err := d.attempt(d.ctx, d.t, len(d.o.trial.Attempts), d.in, d.set)
+	if slices.ContainsFunc(a.Turns, func(turn results.Turn) bool { return turn.Sent != "" }) {
+		a.Served = d.who
+	}
+	switch {
+	case slices.Contains(a.Flags, results.FlagLoadInside):
+		d.doubtful()
+		d.cooled.Store(d.set.Timed)
+		if err := d.sure(d.ctx, func(ctx context.Context) (backends.Identity, error) { return d.identify(ctx, d.set) }); err != nil {
+			return err
+		}
+	case kindOf(err).CanHeal() && kindOf(err) != backends.ErrBusy:
+		d.doubtful()
+	}
+	d.confirm(d.ctx, &a, d.in, d.set)
+	if err == nil {
+		err = d.whole(d.ctx, d.in, d.set, &a)
+	}
+	if d.t.Condition.DrawsNothing() {
+		a.Flags = append(a.Flags, results.FlagNoChange)
+	}
+	d.add(a)
+	return err
 }
 
 // became is what became of a task that has no answer because of err.
