@@ -1,6 +1,6 @@
 //go:build linux
 
-package servers_test
+package servers
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"assay/harness/machine"
-	"assay/harness/servers"
 )
 
 // begin starts an assay with that server, waits until it is up, and says the token of it.
@@ -106,7 +105,7 @@ func TestReap(t *testing.T) {
 	dir := t.TempDir()
 	store, record := filepath.Join(dir, "run.sqlite"), filepath.Join(dir, "run-mine.log.server")
 	assay, log, token := begin(t, record)
-	if left := servers.Left(store); left != nil {
+	if left := Left(store); left != nil {
 		t.Errorf("beside a live assay: %q", left)
 	}
 	for _, pid := range guards(token) { // it would do this test's work
@@ -116,7 +115,7 @@ func TestReap(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = assay.Wait()
-	if left := servers.Left(store); len(left) != 1 || !strings.HasPrefix(left[0], "the server of backend mine (") {
+	if left := Left(store); len(left) != 1 || !strings.HasPrefix(left[0], "the server of backend mine (") {
 		t.Errorf("left: %q", left)
 	}
 	b, err := os.ReadFile(record)
@@ -154,8 +153,8 @@ func TestReap(t *testing.T) {
 		if err := os.WriteFile(record, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		servers.Reap(store, io.Discard)
-		if left, plain := servers.Left(store), alive(running(t, log, "plain")); left != nil || !alive(it.PID) || !plain {
+		Reap(store, io.Discard)
+		if left, plain := Left(store), alive(running(t, log, "plain")); left != nil || !alive(it.PID) || !plain {
 			t.Errorf("%s: left %q, the stranger lives: %v, what another record is about: %v", what, left, alive(it.PID), plain)
 		}
 	}
@@ -168,7 +167,7 @@ func TestReap(t *testing.T) {
 	}
 	var notes strings.Builder
 	go func() { _ = stranger.Wait() }()
-	servers.Reap(store, &notes)
+	Reap(store, &notes)
 	if !strings.Contains(notes.String(), "processes of the server of backend mine, which a run that was killed had left") {
 		t.Errorf("said %q", notes.String())
 	}
@@ -176,7 +175,7 @@ func TestReap(t *testing.T) {
 		gone(t, what, running(t, log, what))
 	}
 	gone(t, "what is recorded with start and command", it.PID)
-	if _, err := os.Stat(record); err == nil || servers.Left(store) != nil {
+	if _, err := os.Stat(record); err == nil || Left(store) != nil {
 		t.Error("the record is left")
 	}
 }

@@ -47,8 +47,8 @@ const (
 	logKept     = 1 << 16 // bytes
 )
 
-// Config is a server to manage.
-type Config struct {
+// serverConfig is a server to manage.
+type serverConfig struct {
 	Name     string // of its backend in bench.yaml
 	URL      string // for messages
 	Command  []string
@@ -66,7 +66,7 @@ type Config struct {
 
 // server is a managed server. It is safe for concurrent use.
 type server struct {
-	c Config
+	c serverConfig
 
 	mu       sync.Mutex // held while starting and stopping
 	run      *life
@@ -85,8 +85,8 @@ type life struct {
 	told  bool          // its end was, or need not be
 }
 
-// NewServer makes a server without starting it.
-func NewServer(c Config) *server {
+// newServer makes a server without starting it.
+func newServer(c serverConfig) *server {
 	if c.Tell == nil {
 		c.Tell = func(results.EventKind, string) {}
 	}

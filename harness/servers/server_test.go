@@ -1,6 +1,6 @@
 //go:build unix
 
-package servers_test
+package servers
 
 import (
 	"bytes"
@@ -26,7 +26,6 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	films "assay/harness/dataset/phantom"
-	"assay/harness/servers"
 	"assay/results"
 	"assay/timing"
 )
@@ -44,13 +43,13 @@ func TestMain(m *testing.M) {
 		os.Exit(7)
 	}
 	if len(os.Args) > 3 && os.Args[3] == "manage" { // an assay to be killed: its server has a child that left the session
-		s := servers.NewServer(servers.Config{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], append(os.Args, "stray")[5]},
+		s := newServer(serverConfig{Name: "mine", URL: "http://" + os.Args[2], Command: []string{os.Args[0], "serve", os.Args[2], append(os.Args, "stray")[5]},
 			Timeout: time.Minute, Log: os.Stdout, Record: os.Args[4], Store: strings.TrimSuffix(os.Args[4], "-mine.log.server") + ".sqlite"})
 		b, err := ollama.New(wire.Config{URL: "http://" + os.Args[2]})
 		if err != nil {
 			panic(err)
 		}
-		if _, err := (&servers.Backend{Backend: b, Server: s}).Identify(context.Background(), "honest"); err != nil {
+		if _, err := (&Backend{Backend: b, Server: s}).Identify(context.Background(), "honest"); err != nil {
 			panic(err)
 		}
 		fmt.Println("up 0")
@@ -194,7 +193,7 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func serve(t *testing.T, restarts int, timeout time.Duration, how ...string) (*servers.Backend, *told, *written) {
+func serve(t *testing.T, restarts int, timeout time.Duration, how ...string) (*Backend, *told, *written) {
 	t.Helper()
 	addr := free(t)
 	inner, err := ollama.New(wire.Config{URL: "http://" + addr})
@@ -202,17 +201,17 @@ func serve(t *testing.T, restarts int, timeout time.Duration, how ...string) (*s
 		t.Fatal(err)
 	}
 	events, log := &told{}, &written{}
-	s := servers.NewServer(servers.Config{Name: "mine", URL: "http://" + addr, Command: append([]string{os.Args[0], "serve", addr}, how...),
+	s := newServer(serverConfig{Name: "mine", URL: "http://" + addr, Command: append([]string{os.Args[0], "serve", addr}, how...),
 		Timeout: timeout, Restarts: restarts, Tell: events.tell, Log: log})
 	t.Cleanup(s.Down)
-	return &servers.Backend{Backend: inner, Server: s}, events, log
+	return &Backend{Backend: inner, Server: s}, events, log
 }
 
 func request() *backends.Request {
 	return &backends.Request{Model: "honest", Messages: []backends.Message{{Role: backends.User, Text: "Is the heart enlarged?"}}, Sampling: backends.Sampling{MaxTokens: 20}}
 }
 
-func ask(t *testing.T, b *servers.Backend) error {
+func ask(t *testing.T, b *Backend) error {
 	_, err := b.Generate(t.Context(), request(), timing.NewRecorder(timing.NewClock()))
 	return err
 }
@@ -387,7 +386,7 @@ func TestAServerThatCannotBeStartedSaysWhy(t *testing.T) {
 	if events.count(results.EventStarted) != 1 {
 		t.Errorf("told %q", events.all)
 	}
-	none := servers.NewServer(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"/no/such/program"}, Timeout: time.Second})
+	none := newServer(serverConfig{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"/no/such/program"}, Timeout: time.Second})
 	away := func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} }
 	if _, err := none.Up(t.Context(), away); !errors.Is(err, backends.ErrRefused) || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no program: %v", err)
@@ -475,7 +474,7 @@ func TestATakenAddressIsRefused(t *testing.T) {
 	}
 }
 
-func urlOf(t *testing.T, b *servers.Backend) string {
+func urlOf(t *testing.T, b *Backend) string {
 	_, err := b.Backend.Identify(t.Context(), "honest")
 	var e *backends.Error
 	if !errors.As(err, &e) {
@@ -488,7 +487,7 @@ func urlOf(t *testing.T, b *servers.Backend) string {
 // A server's CUDA_VISIBLE_DEVICES means the numbers that NVML has.
 func TestAServerCountsGPUsAsTheDriverDoes(t *testing.T) {
 	t.Setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
-	s := servers.NewServer(servers.Config{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"sh", "-c", "echo order=$CUDA_DEVICE_ORDER home=$HOME; exit 3"}, Timeout: time.Minute})
+	s := newServer(serverConfig{Name: "x", URL: "http://127.0.0.1:9", Command: []string{"sh", "-c", "echo order=$CUDA_DEVICE_ORDER home=$HOME; exit 3"}, Timeout: time.Minute})
 	t.Cleanup(s.Down)
 	_, err := s.Up(t.Context(), func(context.Context) error { return &backends.Error{Kind: backends.ErrUnreachable} })
 	if err == nil || !strings.Contains(err.Error(), "order=PCI_BUS_ID home="+os.Getenv("HOME")) {
@@ -531,10 +530,10 @@ func TestWhatAKilledAssayLeftIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := &told{}
-	conf := servers.Config{Name: "mine", URL: "http://" + addr, Command: []string{os.Args[0], "serve", addr}, Timeout: time.Minute, Tell: events.tell, Record: record}
-	s := servers.NewServer(conf)
+	conf := serverConfig{Name: "mine", URL: "http://" + addr, Command: []string{os.Args[0], "serve", addr}, Timeout: time.Minute, Tell: events.tell, Record: record}
+	s := newServer(conf)
 	t.Cleanup(s.Down)
-	b := &servers.Backend{Backend: inner, Server: s}
+	b := &Backend{Backend: inner, Server: s}
 
 	// While its assay lives it is left alone.
 	if _, err := b.Identify(t.Context(), "honest"); !errors.Is(err, backends.ErrRefused) || !alive(server) || !alive(child) {

@@ -122,7 +122,7 @@ func (s *Servers) manage(c config.Backend, log string) *server {
 			s.logs = append(s.logs, f)
 		}
 	}
-	conf := Config{Name: c.Name, URL: c.URL, Command: c.Start(), Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + recordEnd, Store: s.cfg.Store,
+	conf := serverConfig{Name: c.Name, URL: c.URL, Command: c.Start(), Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + recordEnd, Store: s.cfg.Store,
 		Tell: func(kind results.EventKind, text string) {
 			if s.Tell != nil {
 				s.Tell(c.Name, kind, text)
@@ -131,7 +131,7 @@ func (s *Servers) manage(c config.Backend, log string) *server {
 	if out != nil {
 		conf.Log = out
 	}
-	srv := NewServer(conf)
+	srv := newServer(conf)
 	s.managed[c.Name] = srv
 	return srv
 }

@@ -1,4 +1,4 @@
-package servers_test
+package servers
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/config"
-	"assay/harness/servers"
 )
 
 // TestWeightsThatAreSwappedUnderOnePathAreNoticed: between two runs of a llama-server on
@@ -40,10 +39,10 @@ func TestWeightsThatAreSwappedUnderOnePathAreNoticed(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	srv := func(place string) *servers.Servers {
-		return servers.NewServers(&config.Config{Store: filepath.Join(dir, "s.sqlite"), Backends: []config.Backend{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
+	srv := func(place string) *Servers {
+		return NewServers(&config.Config{Store: filepath.Join(dir, "s.sqlite"), Backends: []config.Backend{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
 	}
-	identity := func(servers *servers.Servers) backends.Identity {
+	identity := func(servers *Servers) backends.Identity {
 		t.Helper()
 		b, err := servers.Backend("b")
 		if err != nil {
