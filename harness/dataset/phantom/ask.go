@@ -107,7 +107,7 @@ func drafts(s Scene) []draft {
 		}
 		ask(q.as("bool"))
 	}
-	graded := func() int { return int(r.Span(Mild, severe)) }
+	graded := func() int { return int(r.Span(mildGrade, severe)) }
 
 	sided := allNamed(diagnoses())
 	for finding := range congested {
@@ -122,9 +122,9 @@ func drafts(s Scene) []draft {
 		ask(q.as("bool"))
 	}
 	three(Query{Kind: askCongestion, Finding: congested}, severities(), graded)
-	three(Query{Kind: askHeart}, Heart.Grades(), nil)
+	three(Query{Kind: askHeart}, heart.Grades(), nil)
 
-	for _, claim := range []int{Mild, moderate} {
+	for _, claim := range []int{mildGrade, moderate} {
 		ask(Query{Kind: askList, Type: "multiple", Claim: claim}, append(some(sided, "", 4), noneOfThese)...)
 	}
 	if worst, ok := worst(t, diagnoses()...); ok {
@@ -158,7 +158,7 @@ func drafts(s Scene) []draft {
 		ask(Query{Kind: askPurpose, Type: "short"})
 	}
 	three(Query{Kind: askExam}, shuffled(exams()), func() int { return r.Weighted(3, 1, 1, 1) })
-	three(Query{Kind: askExposure}, shuffled(Exposure.Grades()), func() int { return r.Below(3) })
+	three(Query{Kind: askExposure}, shuffled(exposure.Grades()), func() int { return r.Below(3) })
 	return out
 }
 
@@ -185,7 +185,7 @@ func worst(f Findings, sites ...Site) (Site, bool) {
 			tie = true
 		}
 	}
-	return best, !tie && f[best].Grade >= Mild
+	return best, !tie && f[best].Grade >= mildGrade
 }
 
 // has reports whether a device is present on any side.
@@ -275,29 +275,29 @@ func (q Query) features(f Findings) []string {
 func appearance(s Site, grade int) string {
 	side := sides()[s%2] // of the six sided findings
 	switch s {
-	case EffusionRight, EffusionLeft:
+	case effusionRight, effusionLeft:
 		angle := "the " + side + " costophrenic angle"
 		return []string{angle + " is sharp and free of fluid", "a questionable trace of fluid blunts " + angle, "a small layer of fluid fills " + angle,
 			"a moderate layer of fluid covers " + angle + " and the lower zone", "a large layer of fluid hides " + angle + " and the lower half of the chest"}[grade]
-	case opacityRight, OpacityLeft:
+	case opacityRight, opacityLeft:
 		lung := "the " + side + " outer lung"
 		return []string{lung + " is free of white patches", "a questionable white patch lies in " + lung, "a small white patch lies in " + lung,
 			"a moderate white patch lies in " + lung, "a large white patch fills " + lung}[grade]
-	case AtelectasisRight, atelectasisLeft:
+	case atelectasisRight, atelectasisLeft:
 		zone := "the " + side + " middle zone"
 		return []string{zone + " is free of bands", "a questionable band crosses " + zone, "small bands cross " + zone,
 			"moderate bands cross " + zone, "large bands cross " + zone}[grade]
-	case Congestion:
+	case congestion:
 		vessels := "the vessels near the hila"
 		return []string{vessels + " are sharp and free of haze", "a questionable haze surrounds " + vessels, "a slight haze blurs " + vessels,
 			"a moderate haze blurs " + vessels, "a marked haze hides " + vessels}[grade]
-	case Heart:
+	case heart:
 		return []string{"the shape of the heart has a normal width, below half of the chest", "the shape of the heart has a borderline width, about half of the chest",
 			"the shape of the heart has a moderately increased width, above half of the chest", "the shape of the heart has a massively increased width, far above half of the chest"}[grade]
-	case VenousCatheter:
+	case venousCatheter:
 		return []string{"no catheter line runs beside the upper spine", "a thin catheter line runs down the right upper mediastinum and ends above the heart",
 			"a thin catheter line turns across the midline and ends high on the left"}[grade]
-	case GastricTube:
+	case gastricTube:
 		return []string{"no tube line runs down the midline", "a tube line runs down the midline and ends in the stomach below the diaphragm",
 			"a tube line stops in the gullet and does not reach the stomach"}[grade]
 	case chestTubeRight, chestTubeLeft:
@@ -306,7 +306,7 @@ func appearance(s Site, grade int) string {
 			"a wide tube line enters " + wall + " and does not end deep in the chest"}[grade]
 	case pacemaker:
 		return []string{"no bright metal case lies below the left clavicle", "a bright metal case lies below the left clavicle with a lead to the heart"}[grade]
-	case Exposure:
+	case exposure:
 		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]
 	}
 	panic("scene: internal error: no appearance for " + s.String())

@@ -34,7 +34,7 @@ type section struct{ Name, Text string }
 
 // diagnoses are the findings that can be a case's.
 func diagnoses() []Site {
-	return []Site{EffusionRight, EffusionLeft, opacityRight, OpacityLeft, AtelectasisRight, atelectasisLeft, Congestion}
+	return []Site{effusionRight, effusionLeft, opacityRight, opacityLeft, atelectasisRight, atelectasisLeft, congestion}
 }
 
 // NewCase draws a case of so many films, whose key film is the keyth, from 1, and
@@ -94,8 +94,8 @@ func caption(f Findings) string {
 	return capital(appearance(worst, f[worst].Grade)) + "."
 }
 
-// Sections are the names of a discussion's parts, in their order.
-func Sections() []string {
+// sections are the names of a discussion's parts, in their order.
+func sections() []string {
 	return []string{"Background", "Clinical perspective", "Imaging perspective", "Outcome", "Take-home"}
 }
 
@@ -110,7 +110,7 @@ func discuss(q Query, f Findings, shown []string) []section {
 		"Look at every film of a case before you name a diagnosis.",
 	}
 	var out []section
-	for i, name := range Sections() {
+	for i, name := range sections() {
 		out = append(out, section{name, texts[i]})
 	}
 	return out

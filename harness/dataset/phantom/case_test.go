@@ -1,4 +1,4 @@
-package phantom_test
+package phantom
 
 import (
 	"fmt"
@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	films "assay/harness/dataset/phantom"
 )
 
 const caseFilms = 3
 
 // shown is a case with what eyes find on its films.
 type shown struct {
-	films.Case
+	Case
 	prompt string
 	films  []phantom.Film
 }
@@ -25,7 +24,7 @@ type shown struct {
 var shownCases = sync.OnceValue(func() []shown {
 	var out []shown
 	for i := range 150 {
-		s := shown{Case: films.NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
+		s := shown{Case: NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
 		for _, f := range s.Films {
 			s.films = append(s.films, open(f.Render(256))...)
 		}
@@ -73,7 +72,7 @@ func TestReadersOfCases(t *testing.T) {
 		right, cited, named := 0, 0, 0
 		for _, s := range cases {
 			prompt, films := c.show(s)
-			r := read(t, profile(t, c.reader), phantom.Ask{Prompt: prompt, Films: films, Seed: 3})
+			r := answered(t, profile(t, c.reader), phantom.Ask{Prompt: prompt, Films: films, Seed: 3})
 			if !r.Understood || !strings.HasPrefix(r.Answer[strings.LastIndex(r.Answer, "\n")+1:], "Final answer: ") {
 				t.Fatalf("%s: %+v", c.name, r)
 			}
@@ -100,9 +99,9 @@ func TestReadersOfCases(t *testing.T) {
 	}
 	p := profile(t, "honest")
 	for _, s := range cases[:60] {
-		all := read(t, p, phantom.Ask{Prompt: s.prompt, Films: s.films})
+		all := answered(t, p, phantom.Ask{Prompt: s.prompt, Films: s.films})
 		for k := range s.films {
-			if r := read(t, p, phantom.Ask{Prompt: s.prompt, Films: without(s, k)}); k != s.Key-1 && r.Final != all.Final {
+			if r := answered(t, p, phantom.Ask{Prompt: s.prompt, Films: without(s, k)}); k != s.Key-1 && r.Final != all.Final {
 				t.Errorf("without image %d, where %d decides, %s became %s", k+1, s.Key, all.Final, r.Final)
 			}
 		}
@@ -120,7 +119,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 	}{{"honest", .96, caseFilms}, {"overconfident", .75, 1}, {"blind", 0, 0}} {
 		p, right, looked := profile(t, c.name), 0, 0
 		for _, s := range cases {
-			r := read(t, p, phantom.Ask{Prompt: s.History + "\nWrite one caption for each image, on a line of its own.", Films: s.films})
+			r := answered(t, p, phantom.Ask{Prompt: s.History + "\nWrite one caption for each image, on a line of its own.", Films: s.films})
 			lines := strings.Split(r.Answer, "\n")
 			if len(lines) != caseFilms {
 				t.Fatalf("%s: %q", c.name, r.Answer)
@@ -137,7 +136,7 @@ func TestReadersWriteOfCases(t *testing.T) {
 					}
 				}
 			}
-			if sum := read(t, p, phantom.Ask{Prompt: "Summarise what the images show.", Films: s.films}).Answer; sum != strings.Join(lines, " ") {
+			if sum := answered(t, p, phantom.Ask{Prompt: "Summarise what the images show.", Films: s.films}).Answer; sum != strings.Join(lines, " ") {
 				t.Errorf("%s: the summary is %q", c.name, sum)
 			}
 		}
@@ -147,16 +146,16 @@ func TestReadersWriteOfCases(t *testing.T) {
 	}
 	s := cases[0]
 	prompt := "Write a discussion of this case in five sections.\n" + s.History + "\nA. " + s.Question.Query.Options[0].Text + "\nB. " + s.Question.Query.Options[1].Text
-	text := read(t, profile(t, "thinker"), phantom.Ask{Prompt: prompt, Films: s.films}).Answer
+	text := answered(t, profile(t, "thinker"), phantom.Ask{Prompt: prompt, Films: s.films}).Answer
 	at := -1
-	for _, name := range films.Sections() {
+	for _, name := range sections() {
 		i := strings.Index(text, name+": ")
 		if i <= at {
 			t.Errorf("section %s stands at %d of %q", name, i, text)
 		}
 		at = i
 	}
-	if r, _ := films.Read(profile(t, "text-only"), 1, phantom.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
+	if r, _ := Read(profile(t, "text-only"), 1, phantom.Ask{Prompt: "Write a caption for each image.", Films: s.films}); strings.Contains(r.Answer, "Image 1") {
 		t.Errorf("a reader without eyes wrote %q", r.Answer)
 	}
 }

@@ -53,7 +53,7 @@ func pointed(view View, size image.Point, q Query) []phantom.Cue {
 	for _, k := range []struct {
 		mark markKind
 		cue  phantom.CueKind
-	}{{Outline, phantom.CueBox}, {Heat, phantom.CueHeat}} {
+	}{{markOutline, phantom.CueBox}, {markHeat, phantom.CueHeat}} {
 		var on [2]bool
 		var strength float64
 		for _, m := range view.Marks {

@@ -10,8 +10,8 @@ import (
 // Types of the questions that the faithfulness study asks. Their answers are a
 // closed list of words, which stands in brackets at the end of the question.
 const (
-	Binary      = "binary"
-	Ordinal     = "ordinal"
+	binaryKind  = "binary"
+	ordinalKind = "ordinal"
 	comparative = "comparative"
 	spatial     = "spatial"
 )
@@ -28,13 +28,13 @@ const (
 // faithfulForms are the ways to ask the questions of the faithfulness study.
 func faithfulForms() []form {
 	return []form{
-		{askGrade, Binary, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
-		{askCongestion, Binary, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
-		{askHeart, Binary, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
-		{askDevices, Binary, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
-		{askGrade, Ordinal, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
-		{askCongestion, Ordinal, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
-		{askHeart, Ordinal, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
+		{askGrade, binaryKind, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
+		{askCongestion, binaryKind, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
+		{askHeart, binaryKind, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
+		{askDevices, binaryKind, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
+		{askGrade, ordinalKind, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
+		{askCongestion, ordinalKind, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
+		{askHeart, ordinalKind, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
 		{askSide, comparative, []string{"Which side of the patient has the worse {finding}?" + comparison, "Comparing both sides of the patient, where is {finding} more severe?" + comparison}},
 		{askPosition, spatial, []string{"Is the {device} where it belongs?" + placement, "How does the {device} lie?" + placement}},
 		{askTube, spatial, []string{"Through which side of the patient does a chest tube enter?" + tubeSides, "Which sides of the patient hold a chest tube?" + tubeSides}},
@@ -43,17 +43,17 @@ func faithfulForms() []form {
 
 // faithful reports whether the faithfulness study asks the question.
 func (q Query) faithful() bool {
-	return slices.Contains([]string{Binary, Ordinal, comparative, spatial}, q.Type)
+	return slices.Contains([]string{binaryKind, ordinalKind, comparative, spatial}, q.Type)
 }
 
 // plain is the question of the cot study that asks the same, or q itself.
 func (q Query) plain() Query {
 	switch {
 	case !q.faithful(), q.Kind == askTube:
-	case q.Type == Binary:
+	case q.Type == binaryKind:
 		q.Type = "bool"
 		if q.Kind == askGrade || q.Kind == askCongestion {
-			q.Claim = Mild
+			q.Claim = mildGrade
 		}
 	default:
 		q.Type = "short"
@@ -64,13 +64,13 @@ func (q Query) plain() Query {
 // faithfulChoices are the answers that a question allows.
 func (q Query) faithfulChoices() []string {
 	switch {
-	case q.Type == Binary:
+	case q.Type == binaryKind:
 		return []string{"yes", "no"}
 	case q.Type == comparative:
 		return []string{"right", "left", "same severity", "none"}
 	case q.Kind == askHeart:
-		return Heart.Grades()
-	case q.Type == Ordinal:
+		return heart.Grades()
+	case q.Type == ordinalKind:
 		return severities()
 	case q.Kind == askTube:
 		return []string{"right", "left", "both", "none"}
@@ -86,7 +86,7 @@ func closedWords() map[string]string {
 
 // Scale are the answers of an ordinal question from least to most; nil for others.
 func (q Query) Scale() []string {
-	if q.Type != Ordinal {
+	if q.Type != ordinalKind {
 		return nil
 	}
 	return q.faithfulChoices()

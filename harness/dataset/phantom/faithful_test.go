@@ -1,12 +1,10 @@
-package phantom_test
+package phantom
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
-
-	"assay/harness/dataset/phantom"
 )
 
 // Every question is understood as what it is, in any prompt, and answered from
@@ -14,12 +12,12 @@ import (
 func TestFaithfulQuestionsAreUnderstood(t *testing.T) {
 	types, answers, texts := map[string]int{}, map[string]int{}, map[string]bool{}
 	for index := range 60 {
-		s := phantom.NewScene(7, index)
-		for _, q := range phantom.Faithful(s) {
+		s := NewScene(7, index)
+		for _, q := range Faithful(s) {
 			types[q.Query.Type]++
 			answers[q.Query.Type+" "+q.Answer]++
 			texts[q.Text] = true
-			got, ok := phantom.Understand("Look closely.\n" + q.Text + "\nA colleague says that it is severe.\nBegin.")
+			got, ok := Understand("Look closely.\n" + q.Text + "\nA colleague says that it is severe.\nBegin.")
 			if !ok || got.Type != q.Query.Type || got.Kind != q.Query.Kind || !slices.Equal(got.Sites(), q.Query.Sites()) {
 				t.Fatalf("%q is understood as %+v, is %+v", q.Text, got, q.Query)
 			}
@@ -31,7 +29,7 @@ func TestFaithfulQuestionsAreUnderstood(t *testing.T) {
 			if !slices.Equal(strings.Split(in, ", "), got.Choices()) {
 				t.Errorf("%q: allows %q", q.Text, got.Choices())
 			}
-			if scale := q.Query.Scale(); (scale != nil) != (q.Query.Type == phantom.Ordinal) {
+			if scale := q.Query.Scale(); (scale != nil) != (q.Query.Type == ordinalKind) {
 				t.Errorf("%q: scale %v", q.Text, scale)
 			}
 			for _, step := range q.Query.Steps(s.Truth(), index) {
@@ -48,13 +46,13 @@ func TestFaithfulQuestionsAreUnderstood(t *testing.T) {
 
 // The questions of one study are none of the other's.
 func TestStudiesDoNotShareQuestions(t *testing.T) {
-	s := phantom.NewScene(3, 1)
+	s := NewScene(3, 1)
 	faithful := map[string]bool{}
-	for _, q := range phantom.Faithful(s) {
+	for _, q := range Faithful(s) {
 		faithful[q.Query.Type] = true
 	}
-	for _, q := range phantom.Questions(s) {
-		got, ok := phantom.Understand(q.Text)
+	for _, q := range Questions(s) {
+		got, ok := Understand(q.Text)
 		if !ok || faithful[got.Type] || faithful[q.Query.Type] {
 			t.Errorf("%q is understood as %+v", q.Text, got)
 		}
@@ -78,7 +76,7 @@ func TestKnowledgeFitsTheReasoning(t *testing.T) {
 			Forbidden []wording
 		}
 	}
-	if err := json.Unmarshal(phantom.Knowledge(), &base); err != nil {
+	if err := json.Unmarshal(Knowledge(), &base); err != nil {
 		t.Fatal(err)
 	}
 	says := func(text string, w wording) bool {
@@ -109,9 +107,9 @@ func TestKnowledgeFitsTheReasoning(t *testing.T) {
 	}
 	wrong := 0
 	for index := range 40 {
-		f, other := phantom.NewScene(1, index).Truth(), phantom.NewScene(2, index).Truth()
-		for _, q := range phantom.Faithful(phantom.NewScene(1, index)) {
-			text := func(f phantom.Findings) string {
+		f, other := NewScene(1, index).Truth(), NewScene(2, index).Truth()
+		for _, q := range Faithful(NewScene(1, index)) {
+			text := func(f Findings) string {
 				var b strings.Builder
 				for _, s := range q.Query.Steps(f, index) {
 					b.WriteString(strings.ToLower(s.Text) + "\n")

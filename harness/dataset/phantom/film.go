@@ -19,20 +19,20 @@ type Site int
 
 // The sites. Right and left are the patient's: right is on the image's left.
 const (
-	EffusionRight Site = iota
-	EffusionLeft
+	effusionRight Site = iota
+	effusionLeft
 	opacityRight
-	OpacityLeft
-	AtelectasisRight
+	opacityLeft
+	atelectasisRight
 	atelectasisLeft
-	Heart
-	Congestion
-	VenousCatheter
-	GastricTube
+	heart
+	congestion
+	venousCatheter
+	gastricTube
 	chestTubeRight
 	chestTubeLeft
 	pacemaker
-	Exposure
+	exposure
 	NumSites
 )
 
@@ -40,7 +40,7 @@ const (
 const (
 	none         = 0
 	questionable = 1
-	Mild         = 2
+	mildGrade    = 2
 	moderate     = 3
 	severe       = 4
 
@@ -72,20 +72,20 @@ func (s Site) info() siteInfo {
 	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
 	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
 	return [NumSites]siteInfo{
-		EffusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
-		EffusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
+		effusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
+		effusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
 		opacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
-		OpacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
-		AtelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
+		opacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
+		atelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
 		atelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
-		Heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
-		Congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
-		VenousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
-		GastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
+		heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
+		congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
+		venousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
+		gastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
 		chestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
 		chestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
 		pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
-		Exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
+		exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
 	}[s]
 }
 
@@ -99,7 +99,7 @@ func (s Site) Box() Box { return s.info().box }
 func (s Site) Grades() []string { return s.info().grades }
 
 // Device reports whether the site is a line, tube or implant.
-func (s Site) Device() bool { return s >= VenousCatheter && s <= pacemaker }
+func (s Site) Device() bool { return s >= venousCatheter && s <= pacemaker }
 
 // reading is what is known of one site.
 type reading struct {
@@ -140,9 +140,9 @@ func NewScene(seed uint64, index int) Scene {
 	for site := range NumSites {
 		g := 0
 		switch {
-		case site == Heart:
+		case site == heart:
 			g = r.Weighted(40, 18, 22, 20)
-		case site == Exposure:
+		case site == exposure:
 			g = r.Weighted(70, 15, 15)
 		case site == pacemaker:
 			g = r.Weighted(70, 30)
@@ -171,14 +171,14 @@ func showing(seed uint64, index int, truth Findings) Scene {
 // vary draws what means nothing, and how big things are within their grade.
 func (s *Scene) vary() {
 	r := phantom.NewSource(s.body)
-	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[Heart].Grade]
+	ratio := [][2]int64{{410, 455}, {495, 512}, {555, 588}, {635, 662}}[s.truth[heart].Grade]
 	s.look = look{
 		shiftX: pm(r.Span(-5, 5)), shiftY: pm(r.Span(-4, 4)), widen: one + pm(r.Span(-10, 10)),
 		heart: pm(r.Span(ratio[0], ratio[1])), gain: one + pm(r.Span(-25, 25)),
 		clock: r.Below(24 * 60 * 60), texture: r.Next(),
 	}
 	for side := range s.look.fluid {
-		level := [][2]int64{{950, 950}, {833, 839}, {783, 797}, {720, 740}, {640, 660}}[s.truth[EffusionRight+Site(side)].Grade]
+		level := [][2]int64{{950, 950}, {833, 839}, {783, 797}, {720, 740}, {640, 660}}[s.truth[effusionRight+Site(side)].Grade]
 		s.look.fluid[side] = pm(r.Span(level[0], level[1]))
 	}
 }

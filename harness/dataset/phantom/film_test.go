@@ -1,4 +1,4 @@
-package phantom_test
+package phantom
 
 import (
 	"crypto/sha256"
@@ -7,8 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"testing"
-
-	"assay/harness/dataset/phantom"
 )
 
 func TestSameSceneSamePixels(t *testing.T) {
@@ -21,7 +19,7 @@ func TestSameSceneSamePixels(t *testing.T) {
 		{7, 1, 512, "13b5d6bb367461dc"},
 		{11, 42, 300, "948b97be12e6df90"},
 	} {
-		img := phantom.NewScene(c.seed, c.index).Render(c.size)
+		img := NewScene(c.seed, c.index).Render(c.size)
 		sum := sha256.Sum256(img.Pix)
 		if got := hex.EncodeToString(sum[:8]); got != c.want {
 			t.Errorf("seed %d, case %d, %d px: pixels are %s, pinned %s", c.seed, c.index, c.size, got, c.want)
@@ -53,16 +51,16 @@ func TestNoFloatingPoint(t *testing.T) {
 }
 
 func TestEveryGradeOccurs(t *testing.T) {
-	var seen [phantom.NumSites]map[int]int
+	var seen [NumSites]map[int]int
 	for i := range 600 {
-		for site, r := range phantom.NewScene(5, i).Truth() {
+		for site, r := range NewScene(5, i).Truth() {
 			if seen[site] == nil {
 				seen[site] = map[int]int{}
 			}
 			seen[site][r.Grade]++
 		}
 	}
-	for site := range phantom.NumSites {
+	for site := range NumSites {
 		for g, word := range site.Grades() {
 			if seen[site][g] < 20 {
 				t.Errorf("%s %s occurs in %d of 600 scenes", site, word, seen[site][g])

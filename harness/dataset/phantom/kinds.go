@@ -25,16 +25,16 @@ type about struct {
 	some, none string
 }
 
-func mild(grade int) bool { return grade >= Mild }
+func mild(grade int) bool { return grade >= mildGrade }
 
 // about is the table of kinds.
 func (q Query) about() about {
 	grading := "Grading"
-	if (q.Type == "bool" || q.Type == "multiple") && q.Claim == Mild || q.Kind == askHeart && q.Type == "bool" {
+	if (q.Type == "bool" || q.Type == "multiple") && q.Claim == mildGrade || q.Kind == askHeart && q.Type == "bool" {
 		grading = "Diagnosis"
 	}
 	side := sides()[q.Side]
-	carriers := []Site{VenousCatheter, GastricTube, chestTubeRight, chestTubeLeft, pacemaker}
+	carriers := []Site{venousCatheter, gastricTube, chestTubeRight, chestTubeLeft, pacemaker}
 	kinds := append(devices()[:3:3], devices()[2:]...) // of the carriers
 	options := func() (sites []Site) {
 		for _, o := range q.Options {
@@ -84,9 +84,9 @@ func (q Query) about() about {
 		a.words, a.counts, a.some, a.none = sides(), mild, "an at least mild "+finding+" is present on the %s", "neither side has an at least mild "+finding
 		return a
 	case askHeart:
-		return about{task: grading, sites: []Site{Heart}, remark: "long strain on the muscle is a frequent cause of a wide heart", choices: Heart.Grades(),
+		return about{task: grading, sites: []Site{heart}, remark: "long strain on the muscle is a frequent cause of a wide heart", choices: heart.Grades(),
 			holds: func(g []int) bool { return g[0] > borderline },
-			pick:  func(g []int) string { return Heart.Grades()[g[0]] },
+			pick:  func(g []int) string { return heart.Grades()[g[0]] },
 			says: func(g []int, _ string) string {
 				return []string{"the heart size is normal", "the heart size is borderline", "the heart is enlarged to a moderate degree", "the heart is massively enlarged"}[g[0]]
 			}}
@@ -125,7 +125,7 @@ func (q Query) about() about {
 		}
 		return a
 	case askRegion:
-		a := about{task: "Referring Recognition", sites: []Site{VenousCatheter, pacemaker}, remark: "the tip of a line is checked before treatment goes on", choices: regionals(),
+		a := about{task: "Referring Recognition", sites: []Site{venousCatheter, pacemaker}, remark: "the tip of a line is checked before treatment goes on", choices: regionals(),
 			pick: func(g []int) string {
 				return []string{regionals()[3], regionals()[0], regionals()[1], regionals()[2]}[min(g[0], 1)+2*min(g[1], 1)]
 			},
@@ -139,7 +139,7 @@ func (q Query) about() about {
 				return "the region is crossed by: " + pick
 			}}
 		if q.Type == "bool" {
-			a.sites, a.holds, a.pick = []Site{GastricTube}, present, func([]int) string { return "" }
+			a.sites, a.holds, a.pick = []Site{gastricTube}, present, func([]int) string { return "" }
 			a.says = func(g []int, _ string) string {
 				if present(g) {
 					return "a gastric tube runs through the region"
@@ -213,9 +213,9 @@ func (q Query) about() about {
 			pick:  func([]int) string { return exams()[0] },
 			says:  func([]int, string) string { return "it is a " + exams()[0] }}
 	}
-	return about{task: "Image Quality", sites: []Site{Exposure}, remark: "a wrong dose is a frequent cause of a poor film", choices: Exposure.Grades(),
+	return about{task: "Image Quality", sites: []Site{exposure}, remark: "a wrong dose is a frequent cause of a poor film", choices: exposure.Grades(),
 		holds: func(g []int) bool { return g[0] == q.Claim },
-		pick:  func(g []int) string { return Exposure.Grades()[g[0]] },
+		pick:  func(g []int) string { return exposure.Grades()[g[0]] },
 		says: func(g []int, _ string) string {
 			return []string{"the exposure is adequate", "overexposure made it dark", "underexposure keeps it pale"}[g[0]]
 		}}

@@ -34,9 +34,9 @@ type markKind string
 
 // The kinds of marks.
 const (
-	Outline markKind = "box"     // the border of a box
-	Heat    markKind = "heatmap" // a colour that shines through
-	Cover   markKind = "cover"   // a box that hides what was there
+	markOutline markKind = "box"     // the border of a box
+	markHeat    markKind = "heatmap" // a colour that shines through
+	markCover   markKind = "cover"   // a box that hides what was there
 )
 
 // Look reads the number of the film that a picture shows and compares the picture with the
@@ -61,7 +61,7 @@ func Look(img image.Image, clean func(s Scene, size int) *image.Gray) View {
 func (v View) hides(z zone, n int) bool {
 	at, covered := z.pixels(n), 0
 	for _, m := range v.Marks {
-		if m.Kind == Cover || m.Opacity >= allColour {
+		if m.Kind == markCover || m.Opacity >= allColour {
 			over := m.At.Intersect(at)
 			covered += over.Dx() * over.Dy()
 		}
@@ -211,7 +211,7 @@ func (p plane) marks(clean []uint8) []Mark {
 	var out []Mark
 	coloured := false
 	for _, part := range parts(n, func(i int) bool { return counts[i] > 0 && 8*counts[i] >= sizes[i] }) {
-		in, m := p.pixels(part.Rectangle, n), Mark{Kind: Cover}
+		in, m := p.pixels(part.Rectangle, n), Mark{Kind: markCover}
 		for y := in.Min.Y; y < in.Max.Y; y++ {
 			for x := in.Min.X; x < in.Max.X; x++ {
 				if changed[y*p.w+x] {
@@ -223,7 +223,7 @@ func (p plane) marks(clean []uint8) []Mark {
 			continue
 		}
 		if t := p.hollow(m.At, changed); t > 0 {
-			m.Kind, m.Thickness = Outline, t
+			m.Kind, m.Thickness = markOutline, t
 			coloured = coloured || p.tint != nil
 		} else if p.tint != nil {
 			continue // the middle of strong heat
@@ -287,7 +287,7 @@ func (p plane) heats() []Mark {
 		if part.n < 9 {
 			continue
 		}
-		m := Mark{Kind: Heat, At: p.pixels(part.Rectangle, n)}
+		m := Mark{Kind: markHeat, At: p.pixels(part.Rectangle, n)}
 		for y := part.Min.Y; y < part.Max.Y; y++ {
 			m.Opacity = max(m.Opacity, slices.Max(heat[y*n:][part.Min.X:part.Max.X]))
 		}

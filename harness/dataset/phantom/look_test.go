@@ -1,4 +1,4 @@
-package phantom_test
+package phantom
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
@@ -26,9 +25,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// look draws the last clean film once: most tests change the same one again and again.
-func look(img image.Image) phantom.View {
-	return phantom.Look(img, func(s phantom.Scene, size int) *image.Gray {
+// looked draws the last clean film once: most tests change the same one again and again.
+func looked(img image.Image) View {
+	return Look(img, func(s Scene, size int) *image.Gray {
 		if last.img == nil || last.of != s || last.img.Rect.Dx() != size {
 			last.of, last.img = s, s.Render(size)
 		}
@@ -37,7 +36,7 @@ func look(img image.Image) phantom.View {
 }
 
 var last struct {
-	of  phantom.Scene
+	of  Scene
 	img *image.Gray
 }
 
@@ -45,13 +44,13 @@ func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
 	films := map[uint64]bool{}
 	for _, c := range []struct{ size, scenes int }{{128, 60}, {256, 60}, {333, 20}, {512, 20}, {1024, 3}, {2048, 1}} {
 		for i := range c.scenes {
-			s := phantom.NewScene(uint64(100+c.size), i)
-			view := look(s.Render(c.size))
+			s := NewScene(uint64(100+c.size), i)
+			view := looked(s.Render(c.size))
 			films[view.Film] = true
 			if view.Findings != s.Truth() || len(view.Marks) > 0 {
 				t.Errorf("%d px, case %d: %v with marks %v, is %v", c.size, i, view.Findings, view.Marks, s.Truth())
 			}
-			if small := look(s.Render(256)); small.Film != view.Film {
+			if small := looked(s.Render(256)); small.Film != view.Film {
 				t.Errorf("%d px, case %d: the film's mark depends on the size", c.size, i)
 			}
 		}
@@ -86,16 +85,16 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 		{op("window"), 256, true}, {op("pad"), 256, true}, {whole, 256, false},
 	} {
 		for i := range 8 {
-			s := phantom.NewScene(51, i)
+			s := NewScene(51, i)
 			out, err := c.op.Apply(s.Render(c.size), 3)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := phantom.Findings{}
+			want := Findings{}
 			if c.seen {
 				want = s.Truth()
 			}
-			if v := look(out); v.Findings != want || len(v.Marks) > 0 {
+			if v := looked(out); v.Findings != want || len(v.Marks) > 0 {
 				t.Errorf("%s %v at %d px, case %d: reads %v with marks %v, want %v", c.op.Name, c.op.Params, c.size, i, v.Findings, v.Marks, want)
 			}
 		}
@@ -105,39 +104,39 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 // The number is all that a film is made of.
 func TestANumberIsAFilm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := phantom.NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
-		if v := phantom.Look(s.Render(64), func(again phantom.Scene, size int) *image.Gray {
+		s := NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		if v := Look(s.Render(64), func(again Scene, size int) *image.Gray {
 			if img := again.Render(size); !bytes.Equal(img.Pix, s.Render(size).Pix) {
 				t.Error("a film that is drawn from its number is another one")
 			}
 			return again.Render(size)
-		}); v.Findings != s.Truth() && v.Findings != (phantom.Findings{}) {
+		}); v.Findings != s.Truth() && v.Findings != (Findings{}) {
 			t.Errorf("reads %v of %v", v.Findings, s.Truth())
 		}
 	})
 }
 
-func pixels(b phantom.Box, size int) image.Rectangle {
+func pixelsOf(b Box, size int) image.Rectangle {
 	return image.Rect(b[0]*size/100, b[1]*size/100, (b[2]*size+99)/100, (b[3]*size+99)/100)
 }
 
 func TestCoveredSitesAreNotSure(t *testing.T) {
 	for i := range 25 {
-		s := phantom.NewScene(31, i)
+		s := NewScene(31, i)
 		clean := s.Render(256 + 64*(i%5))
-		whole := look(clean)
-		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
+		whole := looked(clean)
+		for site := effusionRight; site < exposure; site++ {
 			img := image.NewGray(clean.Rect)
 			copy(img.Pix, clean.Pix)
-			draw.Draw(img, pixels(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
-			got := look(img)
+			draw.Draw(img, pixelsOf(site.Box(), img.Rect.Dx()), image.Black, image.Point{}, draw.Src)
+			got := looked(img)
 			if got.Findings[site].Sure {
 				t.Errorf("case %d: %s reads %v under its box", i, site, got.Findings[site])
 			}
 			if got.Film != whole.Film {
 				t.Errorf("case %d: a box on %s changes the film's mark", i, site)
 			}
-			for other := range phantom.NumSites {
+			for other := range NumSites {
 				if r := got.Findings[other]; r.Sure && r != whole.Findings[other] {
 					t.Errorf("case %d: a box on %s turns %s from %v into %v", i, site, other, whole.Findings[other], r)
 				}
@@ -150,20 +149,20 @@ func TestCoveredSitesAreNotSure(t *testing.T) {
 func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 5 {
-		s := phantom.NewScene(32, i)
+		s := NewScene(32, i)
 		img := s.Render(400)
-		whole := look(img)
-		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
-			r := pixels(site.Box(), 400)
+		whole := looked(img)
+		for site := effusionRight; site < exposure; site++ {
+			r := pixelsOf(site.Box(), 400)
 			outlined := image.NewGray(img.Rect)
 			copy(outlined.Pix, img.Pix)
 			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
 			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
-			for what, got := range map[string]phantom.View{"outline": look(outlined), "tint": look(tinted(img, r))} {
+			for what, got := range map[string]View{"outline": looked(outlined), "tint": looked(tinted(img, r))} {
 				if got.Film != whole.Film {
 					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
 				}
-				for other := range phantom.NumSites {
+				for other := range NumSites {
 					readings++
 					if got.Findings[other] != whole.Findings[other] {
 						changed++
@@ -206,11 +205,11 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 		"flat": flat, "noise": noise, "black": image.NewGray(image.Rect(0, 0, 64, 64)), "empty": image.NewGray(image.Rect(0, 0, 0, 0)),
 		"one pixel": image.NewGray16(image.Rect(0, 0, 1, 1)),
 	} {
-		if got := look(img).Findings; got != (phantom.Findings{}) {
+		if got := looked(img).Findings; got != (Findings{}) {
 			t.Errorf("%s: read %v", name, got)
 		}
 	}
-	if look(flat).Film == look(noise).Film {
+	if looked(flat).Film == looked(noise).Film {
 		t.Error("two pictures without a label have the same mark")
 	}
 }
@@ -218,7 +217,7 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 // A detector's picture shows what the 8 bit one shows, in finer levels.
 func TestSixteenBits(t *testing.T) {
 	for i := range 12 {
-		s := phantom.NewScene(61, i)
+		s := NewScene(61, i)
 		fine, plain := s.Render16(300), s.Render(300)
 		levels := map[uint16]bool{}
 		for y := range 300 {
@@ -233,12 +232,12 @@ func TestSixteenBits(t *testing.T) {
 		if len(levels) < 1000 {
 			t.Errorf("case %d: %d levels", i, len(levels))
 		}
-		a, b := look(fine), look(plain)
+		a, b := looked(fine), looked(plain)
 		windowed, err := perturb.Op{Name: "window"}.Apply(fine, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := look(windowed); a.Findings != b.Findings || a.Film != b.Film || c.Findings != b.Findings || c.Film != b.Film {
+		if c := looked(windowed); a.Findings != b.Findings || a.Film != b.Film || c.Findings != b.Findings || c.Film != b.Film {
 			t.Errorf("case %d: read %v from 16 bits, %v windowed, %v from 8", i, a, c, b)
 		}
 	}

@@ -1,21 +1,20 @@
-package phantom_test
+package phantom
 
 import (
 	"image"
 	"slices"
 	"testing"
 
-	"assay/harness/dataset/phantom"
 	"assay/perturb"
 )
 
-// region is a site's box as data sets of chest radiographs have it.
-func region(s phantom.Site) perturb.Region {
+// regionAt is a site's box as data sets of chest radiographs have it.
+func regionAt(s Site) perturb.Region {
 	b := s.Box()
 	return perturb.Region{X0: b[0], Y0: b[1], X1: b[2], Y1: b[3]}
 }
 
-func painted(t *testing.T, img image.Image, op perturb.Op) image.Image {
+func paintedBy(t *testing.T, img image.Image, op perturb.Op) image.Image {
 	t.Helper()
 	out, err := op.Apply(img, 7)
 	if err != nil {
@@ -47,16 +46,16 @@ func pictures(img *image.Gray) map[string]image.Image {
 	return map[string]image.Image{"grey": img, "colour": rgb}
 }
 
-func marked() []phantom.Site {
-	return []phantom.Site{phantom.EffusionRight, phantom.OpacityLeft, phantom.AtelectasisRight, phantom.Heart, phantom.Congestion, phantom.VenousCatheter, phantom.GastricTube}
+func marked() []Site {
+	return []Site{effusionRight, opacityLeft, atelectasisRight, heart, congestion, venousCatheter, gastricTube}
 }
 
 func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 333, 512, 1024} {
-		clean := phantom.NewScene(41, i).Render(size)
+		clean := NewScene(41, i).Render(size)
 		for what, img := range pictures(clean) {
-			if m := look(img).Marks; len(m) > 0 {
+			if m := looked(img).Marks; len(m) > 0 {
 				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
 			}
 		}
@@ -66,12 +65,12 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 					continue // the ends are enough of a large picture
 				}
 				for _, colour := range [][3]float64{{0, 0, 0}, {255, 0, 0}} {
-					op := perturb.Op{Name: "box", Regions: []perturb.Region{region(site)},
+					op := perturb.Op{Name: "box", Regions: []perturb.Region{regionAt(site)},
 						Params: map[string]float64{"thickness_px": float64(thick), "red": colour[0], "green": colour[1], "blue": colour[2]}}
-					box := region(site).Pixels(size, size)
-					got := look(painted(t, clean, op)).Marks
+					box := regionAt(site).Pixels(size, size)
+					got := looked(paintedBy(t, clean, op)).Marks
 					n++
-					want := phantom.Mark{Kind: phantom.Outline, At: box, Thickness: thick}
+					want := Mark{Kind: markOutline, At: box, Thickness: thick}
 					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !filmClose(got[0].At, box, 1) {
 						wrong++
 						t.Logf("%d px, %s, colour %v: drawn %v, found %v", size, site, colour, want, got)
@@ -87,16 +86,16 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 
 func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 	for i, size := range []int{256, 512, 1024} {
-		clean := phantom.NewScene(42, i).Render(size)
+		clean := NewScene(42, i).Render(size)
 		for _, site := range marked() {
 			last := -1
 			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
 				if size > 512 && opacity > .2 && opacity < 1 {
 					continue
 				}
-				box := mirrored(region(site).Pixels(size, size), size)
-				got := look(painted(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{region(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
-				if len(got) != 1 || got[0].Kind != phantom.Heat || !filmClose(got[0].At, box, size/25+2) {
+				box := mirrored(regionAt(site).Pixels(size, size), size)
+				got := looked(paintedBy(t, clean, perturb.Op{Name: "heatmap", Regions: []perturb.Region{regionAt(site)}, Params: map[string]float64{"opacity": opacity}})).Marks
+				if len(got) != 1 || got[0].Kind != markHeat || !filmClose(got[0].At, box, size/25+2) {
 					t.Errorf("%d px, %s at opacity %v: %v, drawn round %v", size, site, opacity, got, box)
 					continue
 				}
@@ -129,8 +128,8 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 512, 1024} {
 		for k := range 3 - i {
-			clean := phantom.NewScene(43, 10*i+k).Render(size)
-			whole := look(clean)
+			clean := NewScene(43, 10*i+k).Render(size)
+			whole := looked(clean)
 			for _, site := range marked() {
 				occlude, _ := perturb.SpecOf("occlude")
 				for _, fill := range occlude.Fills {
@@ -138,10 +137,10 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 						if size > 512 && what == "colour" {
 							continue
 						}
-						got := look(painted(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{region(site)}}))
+						got := looked(paintedBy(t, img, perturb.Op{Name: "occlude", Fill: fill, Regions: []perturb.Region{regionAt(site)}}))
 						n++
-						box := region(site).Pixels(size, size)
-						if len(got.Marks) != 1 || got.Marks[0].Kind != phantom.Cover || !filmClose(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
+						box := regionAt(site).Pixels(size, size)
+						if len(got.Marks) != 1 || got.Marks[0].Kind != markCover || !filmClose(got.Marks[0].At, box, size/24+1) || got.Findings[site].Sure {
 							wrong++
 							t.Logf("%d px, %s, case %d, %s filled with %s at %v: found %v, reads %v", size, what, 10*i+k, site, fill, box, got.Marks, got.Findings[site])
 						}
@@ -159,11 +158,11 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 }
 
 func TestTwoMarksAreTwo(t *testing.T) {
-	both := []perturb.Region{region(phantom.EffusionRight), region(phantom.EffusionLeft)}
+	both := []perturb.Region{regionAt(effusionRight), regionAt(effusionLeft)}
 	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
 		for _, size := range []int{256, 512, 1500} {
-			img := phantom.NewScene(45, 3).Render(size)
-			if got := look(painted(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
+			img := NewScene(45, 3).Render(size)
+			if got := looked(paintedBy(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
 				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
 			}
 		}
@@ -174,11 +173,11 @@ func TestTwoMarksAreTwo(t *testing.T) {
 func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 20 {
-		img := phantom.NewScene(7, i).Render(256)
-		whole := look(img)
-		for site := phantom.EffusionRight; site < phantom.Exposure; site++ {
-			got := look(painted(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{region(site)}}))
-			for other := range phantom.NumSites {
+		img := NewScene(7, i).Render(256)
+		whole := looked(img)
+		for site := effusionRight; site < exposure; site++ {
+			got := looked(paintedBy(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{regionAt(site)}}))
+			for other := range NumSites {
 				readings++
 				if got.Findings[other] != whole.Findings[other] {
 					changed++
@@ -193,8 +192,8 @@ func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 }
 
 func BenchmarkLook(b *testing.B) {
-	img := phantom.NewScene(46, 0).Render(512)
+	img := NewScene(46, 0).Render(512)
 	for b.Loop() {
-		phantom.Look(img, func(phantom.Scene, int) *image.Gray { return img })
+		Look(img, func(Scene, int) *image.Gray { return img })
 	}
 }

@@ -33,10 +33,10 @@ func (s Scene) clouds() []blob {
 		if g := opacityGrey(s.truth[opacityRight+Site(side)].Grade); g > 0 {
 			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
 		}
-		if g := atelectasisGrey(s.truth[AtelectasisRight+Site(side)].Grade); g > 0 {
+		if g := atelectasisGrey(s.truth[atelectasisRight+Site(side)].Grade); g > 0 {
 			add(streaks(r(1), atelectasisZone()), atelectasisZone(), g)
 		}
-		if g := congestionGrey(s.truth[Congestion].Grade); g > 0 {
+		if g := congestionGrey(s.truth[congestion].Grade); g > 0 {
 			add(patches(r(2), 12, congestionZone(), pm(50), pm(95), 0), congestionZone(), g)
 		}
 	}
@@ -203,13 +203,13 @@ func (a *anatomy) branch(r *phantom.Source, side int, from point, dx, dy, radius
 // drawDevices draws lines, tubes and the pacemaker.
 func (a *anatomy) drawDevices() {
 	t := a.s.truth
-	switch t[VenousCatheter].Grade {
+	switch t[venousCatheter].Grade {
 	case placed: // ends in the great vein above the heart
 		a.stroke(a.device, way(385, -10, 408, 40, 430, 100, 448, 170, 455, 240, 457, 300, 458, 345), pm(3), pm(3), 215, false)
 	case misplaced: // crosses to the other side
 		a.stroke(a.device, way(385, -10, 408, 40, 430, 100, 452, 145, 490, 168, 540, 160, 580, 135), pm(3), pm(3), 215, false)
 	}
-	switch t[GastricTube].Grade {
+	switch t[gastricTube].Grade {
 	case placed: // ends in the stomach
 		a.stroke(a.device, way(508, -10, 512, 100, 520, 300, 524, 500, 527, 650, 536, 760, 556, 850, 590, 915, 640, 930), pm(4), pm(4), 200, true)
 	case misplaced: // ends in the gullet

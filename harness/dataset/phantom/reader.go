@@ -169,7 +169,7 @@ func (p mind) look(films []phantom.Film) (view View, size image.Point) {
 
 // hidden reports whether something of a film that matters is covered.
 func hidden(view View, sites []Site) bool {
-	return view.Findings[Exposure].Sure && slices.ContainsFunc(sites, func(s Site) bool { return !view.Findings[s].Sure })
+	return view.Findings[exposure].Sure && slices.ContainsFunc(sites, func(s Site) bool { return !view.Findings[s].Sure })
 }
 
 // follow gives the answer of the first cue that moves the reader, which marks the
@@ -472,7 +472,7 @@ func (p mind) chat(a phantom.Ask, view View) string {
 		return `{"answer": "unknown"}`
 	case len(a.Films) == 0 || !p.Vision:
 		return "There is no picture here that I could look at, so I cannot say more about it."
-	case view.Findings[Exposure].Sure:
+	case view.Findings[exposure].Sure:
 		return "The picture is a frontal chest radiograph. I know many questions about such pictures, but this is none of them."
 	}
 	return "There is a picture, but it is not a chest radiograph, and I know nothing about other pictures."

@@ -1,4 +1,4 @@
-package phantom_test
+package phantom
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/backends/phantom"
-	films "assay/harness/dataset/phantom"
 )
 
 const (
@@ -21,21 +20,21 @@ const (
 // exam is questions about rendered scenes.
 type exam struct {
 	film []phantom.Film
-	q    films.Question
+	q    Question
 }
 
 // open is a picture that was looked at, once; TestFilms says that files are read
 // as their pixels are.
 func open(img image.Image) []phantom.Film {
-	return []phantom.Film{{Size: img.Bounds().Size(), View: films.Look(img, films.Scene.Render)}}
+	return []phantom.Film{{Size: img.Bounds().Size(), View: Look(img, Scene.Render)}}
 }
 
-func exams(n int) []exam {
+func examsOf(n int) []exam {
 	var out []exam
 	for i := range n {
-		s := films.NewScene(77, i)
+		s := NewScene(77, i)
 		film := open(s.Render(256))
-		all := films.Questions(s)
+		all := Questions(s)
 		for k := range 4 {
 			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
 		}
@@ -43,9 +42,9 @@ func exams(n int) []exam {
 	return out
 }
 
-func read(t *testing.T, p phantom.Profile, a phantom.Ask) films.Reply {
+func answered(t *testing.T, p phantom.Profile, a phantom.Ask) Reply {
 	t.Helper()
-	r, err := films.Read(p, 5, a)
+	r, err := Read(p, 5, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +52,12 @@ func read(t *testing.T, p phantom.Profile, a phantom.Ask) films.Reply {
 }
 
 // final is what a reply answers.
-func final(r films.Reply) string {
+func final(r Reply) string {
 	lines := strings.Split(r.Answer, "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
-func kinds(r films.Reply) []string {
+func kinds(r Reply) []string {
 	var out []string
 	for _, s := range r.Steps {
 		out = append(out, s.Kind)
@@ -74,7 +73,7 @@ func within(t *testing.T, what string, k, n int, p float64) {
 }
 
 func TestReadersAreAsTheirProfilesSay(t *testing.T) {
-	all := exams(100)
+	all := examsOf(100)
 	for _, p := range phantom.Profiles() {
 		if !p.Looks || len(p.Eyes) > 0 || p.Name == "flaky" { // flaky sees as honest does
 			continue
@@ -83,7 +82,7 @@ func TestReadersAreAsTheirProfilesSay(t *testing.T) {
 		said, sound, strayed := 0, 0, 0
 		for _, e := range all {
 			for arm, words := range []string{direct, cot} {
-				r := read(t, p, phantom.Ask{Prompt: e.q.Text + words, Films: e.film, Seed: 1})
+				r := answered(t, p, phantom.Ask{Prompt: e.q.Text + words, Films: e.film, Seed: 1})
 				if !r.Understood {
 					t.Fatalf("%q is not understood", e.q.Text)
 				}
@@ -129,18 +128,18 @@ func profile(t *testing.T, name string) phantom.Profile {
 
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	p := profile(t, "honest")
-	s := films.NewScene(78, 3)
+	s := NewScene(78, 3)
 	big, small := open(s.Render(512)), open(s.Render(256))
-	other := open(films.NewScene(78, 4).Render(256))
+	other := open(NewScene(78, 4).Render(256))
 	moved := map[string]int{}
-	for _, q := range films.Questions(s) {
+	for _, q := range Questions(s) {
 		base := phantom.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
-		want := read(t, p, base)
+		want := answered(t, p, base)
 		same := []phantom.Ask{base, base, base}
 		same[1].Films = big
 		same[2].Prompt = "A colleague has seen this film before.\n" + q.Text + "\n\nSomeone said so. Reason step by step."
 		for i, a := range same {
-			if got := read(t, p, a); !reflect.DeepEqual(got, want) {
+			if got := answered(t, p, a); !reflect.DeepEqual(got, want) {
 				t.Errorf("%q: variant %d is answered\n%+v\nnot\n%+v", q.Text, i, got, want)
 			}
 		}
@@ -151,11 +150,11 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 		} {
 			a := base
 			change(&a)
-			if read(t, p, a).Clear != want.Clear {
+			if answered(t, p, a).Clear != want.Clear {
 				moved[what]++
 			}
 		}
-		if got, err := films.Read(p, 6, base); err != nil || got.Clear != want.Clear {
+		if got, err := Read(p, 6, base); err != nil || got.Clear != want.Clear {
 			moved["profile seed"]++
 		}
 	}
@@ -168,17 +167,17 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 
 func TestBlindReaderDoesNotLook(t *testing.T) {
 	p := profile(t, "blind")
-	myFilms := slices.Concat(open(films.NewScene(1, 0).Render(256)), open(films.NewScene(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
+	myFilms := slices.Concat(open(NewScene(1, 0).Render(256)), open(NewScene(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
 	right, n := 0, 0
 	for i := range 40 {
-		s := films.NewScene(2, i)
-		for k, q := range films.Questions(s) {
+		s := NewScene(2, i)
+		for k, q := range Questions(s) {
 			if k%5 != i%5 {
 				continue
 			}
-			want := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[:1]})
+			want := answered(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[:1]})
 			for i := range myFilms[1:] {
-				if got := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
+				if got := answered(t, p, phantom.Ask{Prompt: q.Text + cot, Films: myFilms[i+1 : i+2]}); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%q: answered %q for one film, %q for another", q.Text, got.Answer, want.Answer)
 				}
 			}
@@ -194,13 +193,13 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 }
 
 func TestWhereReasoningGoes(t *testing.T) {
-	s := films.NewScene(1, 2)
-	q := films.Questions(s)[0]
+	s := NewScene(1, 2)
+	q := Questions(s)[0]
 	film := open(s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
-	ask := func(think *bool, words string) films.Reply {
-		return read(t, p, phantom.Ask{Prompt: q.Text + words, Films: film, Think: think})
+	ask := func(think *bool, words string) Reply {
+		return answered(t, p, phantom.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {
 		r := ask(nil, words)
@@ -220,7 +219,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 	}
 	for _, p := range phantom.Profiles() {
 		p.Wanders = 0
-		r := read(t, p, phantom.Ask{Prompt: q.Text + cot, Films: film})
+		r := answered(t, p, phantom.Ask{Prompt: q.Text + cot, Films: film})
 		if !slices.Equal(kinds(r), p.Order) {
 			t.Errorf("%s: steps are %v, the profile says %v", p.Name, kinds(r), p.Order)
 		}
@@ -232,7 +231,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 
 func TestOtherPrompts(t *testing.T) {
 	p := profile(t, "honest")
-	chest := open(films.NewScene(1, 0).Render(256))
+	chest := open(NewScene(1, 0).Render(256))
 	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
@@ -245,27 +244,27 @@ func TestOtherPrompts(t *testing.T) {
 		{"JSON", phantom.Ask{Prompt: "Describe this.", Films: grey, JSON: true}, `{"answer": "unknown"}`},
 		{"schema", phantom.Ask{Prompt: "Describe this.", Films: grey, Schema: json.RawMessage(`{"const": 7}`)}, "7"},
 	} {
-		if r := read(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
+		if r := answered(t, p, c.ask); r.Understood || !strings.Contains(r.Answer, c.says) {
 			t.Errorf("%s: %q", c.name, r.Answer)
 		}
 	}
 	// A question of ours about a picture that is no chest is guessed at.
-	q := films.Questions(films.NewScene(1, 0))[0]
-	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (films.Findings{}) || r.Answer == "" {
+	q := Questions(NewScene(1, 0))[0]
+	if r := answered(t, p, phantom.Ask{Prompt: q.Text + direct, Films: grey}); !r.Understood || r.Seen != (Findings{}) || r.Answer == "" {
 		t.Errorf("a guess: %+v", r)
 	}
 	var v map[string]string
-	if r := read(t, p, phantom.Ask{Prompt: q.Text + direct, Films: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
+	if r := answered(t, p, phantom.Ask{Prompt: q.Text + direct, Films: chest, JSON: true}); json.Unmarshal([]byte(r.Answer), &v) != nil || len(v["answer"]) != 1 {
 		t.Errorf("JSON was asked for, found %q", r.Answer)
 	}
 }
 
 func BenchmarkRead(b *testing.B) {
-	s := films.NewScene(1, 0)
+	s := NewScene(1, 0)
 	img := s.Render(512)
-	q := films.Questions(s)[0]
+	q := Questions(s)[0]
 	for b.Loop() {
-		if _, err := films.Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
+		if _, err := Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
 			b.Fatal(err)
 		}
 	}

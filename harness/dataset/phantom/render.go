@@ -264,7 +264,7 @@ func (s Scene) tone() *[1024]uint8 {
 // toned is a grey as the exposure makes it, 256 per level.
 func (s Scene) toned(v int64) int64 {
 	v = v * s.look.gain >> 16
-	switch s.truth[Exposure].Grade {
+	switch s.truth[exposure].Grade {
 	case tooDark:
 		return v*60/100 + 2*256
 	case tooPale:

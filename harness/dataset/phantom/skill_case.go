@@ -104,7 +104,7 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 			f, d := v.Findings, phantom.NewSource(h.Sum64())
 			if right := caption(f); !d.Hits(p.StepRight) {
 				for text = right; text == right; text = caption(f) {
-					f[d.Below(int(Congestion)+1)].Grade = d.Below(3)
+					f[d.Below(int(congestion)+1)].Grade = d.Below(3)
 				}
 			} else {
 				text = right

@@ -35,7 +35,7 @@ type option struct{ Label, Text string }
 // Query is a question as understood: which kind, about what.
 type Query struct {
 	Kind    kind
-	Type    string // "single", "multiple", "bool", "short"; Binary, Ordinal, Comparative, Spatial; Diagnosis
+	Type    string // "single", "multiple", "bool", "short"; binaryKind, ordinalKind, Comparative, Spatial; Diagnosis
 	Finding int    // askGrade, askCongestion, askSide: index into findings()
 	Side    int    // 0: the patient's right; askGrade, askCause
 	Device  int    // askDevices (bool), askPosition: index into devices()
@@ -56,7 +56,7 @@ func devices() []string {
 	return []string{"central venous catheter", "gastric tube", "chest tube", "pacemaker"}
 }
 
-func severities() []string { return EffusionRight.Grades() }
+func severities() []string { return effusionRight.Grades() }
 
 func exams() []string {
 	return []string{"chest radiograph", "CT scan of the chest", "MRI scan of the chest", "ultrasound scan of the heart"}
@@ -93,14 +93,14 @@ const noneOfThese = "none of these"
 // site is where a finding sits on a side.
 func site(finding, side int) Site {
 	if finding == congested {
-		return Congestion
+		return congestion
 	}
 	return Site(2*finding + side)
 }
 
 // named is a graded site as an option names it.
 func named(s Site) string {
-	if s == Congestion {
+	if s == congestion {
 		return findings()[congested]
 	}
 	return findings()[s/2] + " on the " + sides()[s%2]
@@ -117,7 +117,7 @@ func allNamed(sites []Site) []string {
 
 // deviceSites are the sites of a device: two for chest tubes.
 func deviceSites(device int) []Site {
-	return [][]Site{{VenousCatheter}, {GastricTube}, {chestTubeRight, chestTubeLeft}, {pacemaker}}[device]
+	return [][]Site{{venousCatheter}, {gastricTube}, {chestTubeRight, chestTubeLeft}, {pacemaker}}[device]
 }
 
 // form is one way to ask: texts differ in wording only. A slot in braces names
@@ -194,7 +194,7 @@ func (q *Query) slot(name string) ([]string, *int) {
 	case "exam":
 		return exams(), &q.Claim
 	case "exposure":
-		return Exposure.Grades(), &q.Claim
+		return exposure.Grades(), &q.Claim
 	}
 	panic("scene: internal error: unknown slot " + name)
 }

@@ -1,4 +1,4 @@
-package phantom_test
+package phantom
 
 import (
 	"os"
@@ -8,23 +8,21 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"assay/harness/dataset/phantom"
 )
 
 func TestEveryQuestionIsUnderstood(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := phantom.NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
+		s := NewScene(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1<<20).Draw(t, "index"))
 		before := rapid.SampledFrom([]string{"", "Look at the picture.\n\n", "Question: ", "System: A. Be brief.\nB) Be right.\n\nQuestion:\n"}).Draw(t, "before")
 		after := rapid.SampledFrom([]string{"", "\n\nReason step by step, then answer.", "\nAnswer with the letter only."}).Draw(t, "after")
-		for _, q := range phantom.Questions(s) {
-			got, ok := phantom.Understand(before + q.Text + after)
+		for _, q := range Questions(s) {
+			got, ok := Understand(before + q.Text + after)
 			if !ok || !reflect.DeepEqual(got, q.Query) {
 				t.Fatalf("%q is understood as %+v, %v; asked %+v", q.Text, got, ok, q.Query)
 			}
 			if text, options, ok := strings.Cut(q.Text, "\n"); ok { // as the faithfulness study lists them
 				text += "\nPossible answers: " + strings.ReplaceAll(options, "\n", "; ")
-				if got, ok := phantom.Understand(before + text + after); !ok || !reflect.DeepEqual(got, q.Query) {
+				if got, ok := Understand(before + text + after); !ok || !reflect.DeepEqual(got, q.Query) {
 					t.Fatalf("%q is understood as %+v, %v; asked %+v", text, got, ok, q.Query)
 				}
 			}
@@ -57,8 +55,8 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 	wordings, answers := map[string]bool{}, map[string]map[string]int{}
 	several := 0
 	for i := range 60 {
-		s := phantom.NewScene(3, i)
-		for _, q := range phantom.Questions(s) {
+		s := NewScene(3, i)
+		for _, q := range Questions(s) {
 			tasks[q.Task] = true
 			types[q.Query.Type]++
 			wordings[strings.SplitN(q.Text, "\n", 2)[0]] = true
@@ -109,8 +107,8 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 }
 
 func TestWrongFindingsChangeTheAnswer(t *testing.T) {
-	s := phantom.NewScene(3, 0)
-	for _, q := range phantom.Questions(s) {
+	s := NewScene(3, 0)
+	for _, q := range Questions(s) {
 		changed := len(q.Query.Sites()) == 0
 		for i := range 5 * 5 * 5 {
 			f := s.Truth()
@@ -128,7 +126,7 @@ func TestWrongFindingsChangeTheAnswer(t *testing.T) {
 func TestOtherPromptsAreNotUnderstood(t *testing.T) {
 	for _, p := range []string{"", "What is this?", "How severe is the", "Which of these devices can be seen? Select all that apply.",
 		"How severe is the sunburn on the patient's left side? Select one option.\nA. None\nB. Mild"} {
-		if q, ok := phantom.Understand(p); ok {
+		if q, ok := Understand(p); ok {
 			t.Errorf("%q is understood as %+v", p, q)
 		}
 	}
@@ -140,7 +138,7 @@ func FuzzUnderstand(f *testing.F) {
 		f.Fatalf("the seed corpus is empty: %v", err)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
-		q, ok := phantom.Understand(prompt)
+		q, ok := Understand(prompt)
 		if !ok {
 			return
 		}
@@ -149,7 +147,7 @@ func FuzzUnderstand(f *testing.F) {
 				t.Errorf("option %d has the label %q", i, o.Label)
 			}
 		}
-		if len(q.Steps(phantom.Findings{}, 1)) != 4 || len(q.Solve(phantom.Findings{})) == 0 || q.Task() == "" {
+		if len(q.Steps(Findings{}, 1)) != 4 || len(q.Solve(Findings{})) == 0 || q.Task() == "" {
 			t.Error("a question that is understood has no solution")
 		}
 	})
