@@ -114,6 +114,12 @@ func Of(name, protocol string) (Kind, bool) {
 	return k, ok
 }
 
+// Server is a kind by name, the zero Kind where there is none.
+func Server(name, protocol string) Kind {
+	k, _ := Of(name, protocol)
+	return k
+}
+
 // Names are the names of all kinds, or of those alone that listen somewhere.
 func Names(phantoms bool) []string {
 	var names []string

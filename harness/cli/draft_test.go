@@ -45,7 +45,7 @@ func TestDraftMeansWhatIsWanted(t *testing.T) {
 			}
 		}
 		w := wanted{Name: nameOf(hostile.Draw(t, "out") + rapid.SampledFrom([]string{"", ".yaml", "true.yaml", "1e5.yml"}).Draw(t, "ending")), Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: hostile.Draw(t, "path")}
-		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), config.Known{Studies: experiment.All()}, folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write(ids)), experiment.Known(), folder{})
 		if len(errs) > 0 {
 			return
 		}
@@ -101,7 +101,7 @@ func TestNameOf(t *testing.T) {
 		}
 		w := wanted{Name: name, Study: "cot", Kind: "vllm", URL: "http://127.0.0.1:8000", Dataset: "m3cotbench", Path: "data"}
 		yes := true
-		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), config.Known{Studies: experiment.All()}, folder{})
+		cfg, errs := config.Parse("bench.yaml", []byte(w.Write([]backends.Identity{{Model: "m", Vision: &yes}})), experiment.Known(), folder{})
 		if len(errs) > 0 || cfg.Name != name || cfg.Store != ".assay/"+name+".sqlite" {
 			t.Errorf("%q: %v, %+v", out, errs, cfg)
 		}

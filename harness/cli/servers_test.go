@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/config"
 	"assay/harness/dataset/datasettest"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
@@ -30,7 +29,7 @@ func create(t *testing.T, url string, models ...string) (made, string, error) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")
-	made, err := wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, config.Known{Studies: experiment.All()}, table.Library{})
+	made, err := wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, experiment.Known(), table.Library{})
 	text, _ := os.ReadFile(out)
 	return made, string(text), err
 }

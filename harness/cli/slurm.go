@@ -87,7 +87,7 @@ func jobOf(c *cli.Context, cfg *config.Config) (slurmJob, error) {
 func slurmNotes(cfg *config.Config) (out []string) {
 	for _, b := range cfg.Backends {
 		switch {
-		case b.Server().Phantom || b.Place == "remote":
+		case b.Phantom() || b.Place == "remote":
 		case len(b.Command) > 0 && b.Port == 0:
 			out = append(out, fmt.Sprintf("backend %s: each part starts its server at %s, so a second part on the same node is refused; write {port} in url and command, and port:", b.Name, b.URL))
 		case len(b.Command) == 0:

@@ -25,7 +25,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/hosted"
-	"assay/backends/kinds"
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/results"
@@ -55,7 +54,7 @@ type Config struct {
 // Backend is a server.
 type Backend struct {
 	Name     string
-	Kind     string // of kinds.All
+	Kind     string // of Known.Kinds
 	Protocol string // phantom only: the kind that it speaks as, of Known.Protocols
 	Caches   bool   // phantom only: it remembers prompts and pictures
 	Slots    int    `json:",omitempty"` // phantom only: replies that are worked on together; 0: no limit
@@ -108,12 +107,11 @@ func (c *Config) Shift(n int) error {
 	return nil
 }
 
-// Server is what is known of the backend's kind of server. Where no kind is given it
-// is the zero Kind.
-func (b Backend) Server() kinds.Kind {
-	k, _ := kinds.Of(b.Kind, b.Protocol)
-	return k
-}
+// Phantom says that the backend is started inside the run.
+func (b Backend) Phantom() bool { return b.Kind == KindPhantom }
+
+// Imported says that its answers are made elsewhere.
+func (b Backend) Imported() bool { return b.Kind == KindImported }
 
 // Model is a model on a backend; Name is results.Key.Model.
 type Model struct {

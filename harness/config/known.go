@@ -10,10 +10,23 @@ import (
 // Known is what names exist besides those that a bench.yaml defines.
 type Known struct {
 	Studies  []study.Definition
+	Kinds    []ServerKind
 	Phantoms []string // readers that a phantom backend can play
 	// Protocols are the kinds of servers that a phantom backend can speak as.
 	Protocols []string
 }
+
+// ServerKind is a kind of server.
+type ServerKind struct {
+	Name  string
+	Omits []string // fields of requests that may be left out; nil: none
+}
+
+// The kinds of backends that are no server.
+const (
+	KindPhantom  = "phantom"  // started inside the run; speaks as another kind
+	KindImported = "imported" // answers made elsewhere, which are brought in
+)
 
 // What is assumed when bench.yaml does not say.
 const (

@@ -45,6 +45,7 @@ func testFiles() memory {
 func testKnown() Known {
 	arms := []string{"direct", "cot"}
 	rubrics := []string{"accuracy", "precision", "recall", "order"}
+	omits := []string{"temperature", "seed", "stream_options", "response_format", "chat_template_kwargs"}
 	return Known{
 		Studies: []study.Definition{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}, Unread: "unread"},
@@ -53,6 +54,7 @@ func testKnown() Known {
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
+		Kinds:     []ServerKind{{Name: "ollama"}, {"llamacpp", omits}, {"vllm", omits}, {"openai", omits}, {Name: KindPhantom}, {Name: KindImported}},
 		Phantoms:  []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
 		Protocols: []string{"ollama", "llamacpp", "vllm"},
 	}

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"assay/backends"
-	"assay/backends/kinds"
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
@@ -238,12 +237,12 @@ func (c *checker) kind(n *Node, path string, kinds []string) string {
 func (c *checker) backend(name string, n *Node) Backend {
 	b := Backend{Name: name}
 	path := JoinPath("backends", name)
-	b.Kind = c.kind(n, path, kinds.Names(true))
+	b.Kind = c.kind(n, path, kindNames(c.known.Kinds))
 	if b.Kind == "" {
 		c.kindless(n, path)
 		return b
 	}
-	if b.Server().Phantom {
+	if b.Phantom() {
 		s := c.section(n, path, "kind", "protocol", "caches", "slots", "options")
 		if s.need("protocol") {
 			b.Protocol = s.choice("protocol", c.known.Protocols...)
@@ -255,13 +254,15 @@ func (c *checker) backend(name string, n *Node) Backend {
 		b.Options = s.options()
 		return b
 	}
-	if b.Server().Imported {
+	if b.Imported() {
 		c.section(n, path, "kind")
 		return b
 	}
-	var more []string
-	if b.Server().Omits != nil {
-		more = []string{"omit"}
+	var more, omits []string
+	for _, k := range c.known.Kinds {
+		if k.Name == b.Kind && k.Omits != nil {
+			more, omits = []string{"omit"}, k.Omits
+		}
 	}
 	s := c.section(n, path, append([]string{"kind", "url", "options", "api_key_env", "api_key_file", "ca_file", "command", "start_timeout", "restarts", "shares_gpu", "place", "port"}, more...)...)
 	local := false
@@ -275,7 +276,7 @@ func (c *checker) backend(name string, n *Node) Backend {
 	}
 	b.Options = s.options()
 	if more != nil {
-		b.Omit = s.omit(b.Server())
+		b.Omit = s.omit(omits)
 	}
 	b.KeyEnv, b.KeyFile = s.key(local)
 	b.CAFile = s.file("ca_file")
@@ -286,12 +287,19 @@ func (c *checker) backend(name string, n *Node) Backend {
 	return b
 }
 
+func kindNames(kinds []ServerKind) (out []string) {
+	for _, k := range kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
 // omit are fields of requests that are left out.
-func (s section) omit(kind kinds.Kind) (out []string) {
+func (s section) omit(known []string) (out []string) {
 	list, _ := s.words("omit")
 	for _, w := range list {
-		if !slices.Contains(kind.Omits, w.text) {
-			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(kind.Omits), shown(w.text), text.DidYouMean(w.text, kind.Omits))
+		if !slices.Contains(known, w.text) {
+			s.c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(known), shown(w.text), text.DidYouMean(w.text, known))
 		}
 		out = append(out, w.text)
 	}
@@ -437,7 +445,7 @@ func (c *checker) server(cfg *Config, s section) (name string, phantom bool) {
 		return "", false
 	}
 	b, _ := cfg.Backend(w.text)
-	return w.text, b.Server().Phantom
+	return w.text, b.Phantom()
 }
 
 // tag is the key model: the server's own name. A phantom's must exist.
@@ -490,7 +498,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	if s.get("backend") != nil {
 		var phantom bool
 		j.Backend, phantom = c.server(cfg, s)
-		if b, _ := cfg.Backend(j.Backend); b.Server().Imported {
+		if b, _ := cfg.Backend(j.Backend); b.Imported() {
 			w, _ := s.text("backend")
 			c.Errorf(w.at, w.path, "expected a server that can be asked, found %s, whose answers are imported; verdicts made elsewhere are a judge of kind: file", shown(w.text))
 		}

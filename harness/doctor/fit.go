@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/run"
 )
@@ -47,7 +48,7 @@ func (d *examination) fits(ctx context.Context, b config.Backend, name, about st
 	if id.Context != nil {
 		want = min(want, *id.Context)
 	}
-	option := b.Server().ContextOption
+	option := kinds.Server(b.Kind, b.Protocol).ContextOption
 	if option != "" && want > room && want >= l.Tokens {
 		do = fmt.Sprintf("give options: {%s: %d} to backend %s, or send smaller pictures (max_side) or shorter prompts", option, want, b.Name)
 	}

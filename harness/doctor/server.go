@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/servers"
 	"assay/results"
@@ -118,7 +119,7 @@ func (d *examination) managed(ctx context.Context, b config.Backend, m *servers.
 			d.fits(ctx, b, model.Name, "model "+model.Name, backends.Identity{}, false)
 		}
 	}
-	if start := b.Server().Start; start != nil {
+	if start := kinds.Server(b.Kind, b.Protocol).Start; start != nil {
 		for _, a := range start(b.Start(), os.Getenv, d.timed()) {
 			d.say(a.Level, about, a.Text, a.Do)
 		}
@@ -337,14 +338,14 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 	case backends.CacheUnverified:
 		d.say(note, about, "cold caches cannot be proven: "+r.Cache.Reason, "")
 	}
-	if missing := b.Server().Missing; missing != nil {
+	if missing := kinds.Server(b.Kind, b.Protocol).Missing; missing != nil {
 		st.Advice = missing(r)
 	}
 }
 
 // advise says what to change of the server.
 func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *modelFound) {
-	kind := b.Server()
+	kind := kinds.Server(b.Kind, b.Protocol)
 	if !d.timed() || st.Identity.Synthetic && kind.Phantom {
 		return
 	}

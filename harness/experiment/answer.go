@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/machine"
 	"assay/harness/plan"
@@ -49,7 +50,8 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		Plan: p, Settings: map[string]run.Settings{}, Endpoints: map[string]run.Endpoint{}, Known: man.Models,
 		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Enough: a.Enough, Air: b.Meter.Air(),
 	}
-	m := machine.New(machine.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host})
+	m := machine.New(machine.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host,
+		Silent: func(b config.Backend) bool { return kinds.Server(b.Kind, b.Protocol).Silent }})
 	a.Servers.Tell = m.Event
 	b.Meter.Watch(m.Latest)
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"assay/backends/hosted"
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
@@ -53,8 +54,13 @@ type Bench struct {
 
 // Known are the studies, phantoms and tables of regions that this version has.
 func Known() config.Known {
+	var servers []config.ServerKind
+	for _, k := range kinds.All() {
+		servers = append(servers, config.ServerKind{Name: k.Name, Omits: k.Omits})
+	}
 	return config.Known{
 		Studies:   All(),
+		Kinds:     servers,
 		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/plan"
@@ -190,7 +191,7 @@ func ModelOf(j config.Judge, srv *servers.Servers) (m *judge.Model, err error) {
 		return m, nil
 	}
 	c := srv.Config(j.Backend)
-	if m.Options = c.Options; !c.Server().Thinks {
+	if m.Options = c.Options; !kinds.Server(c.Kind, c.Protocol).Thinks {
 		m.Think = nil
 	}
 	m.Backend, err = srv.Backend(j.Backend)

@@ -24,7 +24,7 @@ type recipient struct {
 func (b *Bench) leaves() []recipient {
 	var out []recipient
 	for _, be := range b.Config.Served().Backends {
-		r := recipient{Backend: be.Name, Address: be.URL, Loopback: be.Server().Phantom || loopback(be.URL)}
+		r := recipient{Backend: be.Name, Address: be.URL, Loopback: be.Phantom() || loopback(be.URL)}
 		for _, m := range b.Config.Models {
 			if m.Backend == be.Name {
 				r.Models = append(r.Models, m.Name)

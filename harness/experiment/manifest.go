@@ -26,7 +26,7 @@ func (b *Bench) Synthetic() []string {
 	}
 	for _, m := range b.Config.Models {
 		for _, be := range b.Config.Backends {
-			if be.Name == m.Backend && be.Server().Phantom {
+			if be.Name == m.Backend && be.Phantom() {
 				why = append(why, fmt.Sprintf("model %s is a phantom reader", m.Name))
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/run"
@@ -18,7 +19,7 @@ func endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {
-				kind := be.Server()
+				kind := kinds.Server(be.Kind, be.Protocol)
 				return run.Endpoint{Model: m.Model, Think: m.Think, Sees: m.Vision, Options: be.Options, ReadsWebP: kind.ReadsWebP,
 					Context: kind.Context(be.Options), ContextOption: kind.ContextOption}, be
 			}

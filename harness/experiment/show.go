@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
@@ -94,7 +95,7 @@ func (t *shownTurn) Request() (*backends.Request, []byte) { return t.request, t.
 func (b *Bench) server(model string) config.Backend {
 	_, be := endpoint(b.Config, model)
 	be.URL = strings.TrimRight(be.URL, "/")
-	if be.Server().Phantom {
+	if be.Phantom() {
 		be.URL = "http://127.0.0.1:PORT" // of assay phantom serve
 	}
 	return be
@@ -296,7 +297,7 @@ func swallow(c net.Conn) {
 // curl is the command that sends a body as a run does. It names where the key
 // is, and never holds it.
 func curl(url, body string, be config.Backend) string {
-	endpoint := be.Server().ChatURL(url)
+	endpoint := kinds.Server(be.Kind, be.Protocol).ChatURL(url)
 	key := ""
 	switch {
 	case be.KeyEnv != "":

@@ -71,7 +71,7 @@ type evidence struct {
 func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) evidence {
 	e := evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
 	for _, o := range cfg.Backends {
-		if o.Name == b.Name || o.Server().Phantom {
+		if o.Name == b.Name || o.Phantom() {
 			continue
 		}
 		if w := s.ByAddress(ctx, o); w.Place == results.PlaceLocal && w.Server.PID > 0 {

@@ -17,7 +17,7 @@ func Listeners(cfg *config.Config) (who func(ctx context.Context, model string) 
 	address := map[string]string{}
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
-			if be.Name == m.Backend && !be.Server().Phantom {
+			if be.Name == m.Backend && !be.Phantom() {
 				address[m.Name] = be.URL
 			}
 		}

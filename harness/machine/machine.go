@@ -50,8 +50,9 @@ type Run struct {
 	Config   *config.Config
 	Store    *store.Store
 	Activity *phantom.Activity                           // of phantom backends
-	Backend  func(name string) (backends.Backend, error) // of bench.yaml
+	Backend  func(name string) (backends.Backend, error) // of bench.yaml; nil: none can be asked to unload
 	Down     func(backend string)                        // stops its server, if the run has started it
+	Silent   func(config.Backend) bool                   // says that it may load a model only when it is asked, and does not say so; nil: none is so
 	Notes    io.Writer                                   // what a person should know, a line each
 	// Host describes this machine, but for its GPUs, at the begin of the session and once
 	// more at its end, when its clock may have been compared; nil: it is not kept.
@@ -237,7 +238,7 @@ func (m *Machine) config(name string) config.Backend {
 // loads is the server that will load a model and can unload it; nil: another kind does.
 func (m *Machine) loads(model string) *loaded {
 	for _, md := range m.run.Config.Models {
-		if md.Name != model || !m.config(md.Backend).Server().Unloads {
+		if md.Name != model || m.run.Backend == nil || m.config(md.Backend).Phantom() {
 			continue
 		}
 		if len(m.config(md.Backend).Command) > 0 {

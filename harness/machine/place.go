@@ -55,7 +55,7 @@ var forwarders = []string{"docker-proxy", "rootlessport", "slirp4netns", "pasta"
 
 // Locate says where a backend's server is. bench.yaml's place goes before all else.
 func (s Site) Locate(ctx context.Context, b config.Backend) Where {
-	if b.Server().Phantom {
+	if b.Phantom() {
 		return Where{Place: results.PlacePhantom, Why: "it is a phantom, inside this process"}
 	}
 	w := s.ByAddress(ctx, b)

@@ -146,7 +146,7 @@ func (m *Machine) inMemory(ctx context.Context, b *resident) answer {
 		}
 		return no
 	}
-	if b.backend.Server().Silent {
+	if m.run.Silent != nil && m.run.Silent(b.backend) {
 		return unknown
 	}
 	w := m.site.ByAddress(ctx, b.backend)

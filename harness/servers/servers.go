@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/backends"
+	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/wire"
 	"assay/harness/config"
@@ -70,7 +71,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 		return b, nil
 	}
 	c := s.Config(name)
-	url, kind := c.URL, c.Server()
+	url, kind := c.URL, kinds.Server(c.Kind, c.Protocol)
 	if kind.Imported {
 		return nil, SettingError{fmt.Errorf("backend %s: its answers are made elsewhere (kind: imported), and nobody can be asked; assay import predictions brings them in", name)}
 	}
