@@ -16,6 +16,7 @@ import (
 	"assay/harness/run"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
@@ -466,7 +467,7 @@ func (in *instrument) doses(ctx context.Context) ([]Row, error) {
 	}
 	var choice study.Choice
 	for _, k := range kinds {
-		choice.Sweeps = append(choice.Sweeps, study.Sweep{Condition: k.condition, Param: k.param, Levels: k.levels})
+		choice.Sweeps = append(choice.Sweeps, perturb.Sweep{Condition: k.condition, Param: k.param, Levels: k.levels})
 	}
 	sub, err := in.asked(choice, set)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -120,7 +121,7 @@ func influences() []target {
 // simulateInfluence draws one store of the faithfulness study and scores it.
 func simulateInfluence(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
 	s, err := faithfulness.New(nil, study.Choice{Conditions: []string{sham, cued},
-		Sweeps: []study.Sweep{{Condition: boxed, Param: "thickness_px", Levels: swept()}}})
+		Sweeps: []perturb.Sweep{{Condition: boxed, Param: "thickness_px", Levels: swept()}}})
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,7 @@ func bench() (file, error) {
 	page := struct {
 		Parts   []referencePart
 		Studies []study.Definition
-	}{Studies: experiment.Known().Studies}
+	}{Studies: experiment.All()}
 	for _, p := range []referencePart{
 		{Title: "", Text: "The first level. `name`, `datasets`, `backends`, `models` and `studies` have to be there."},
 		{Title: "datasets", Text: "Each has a name of your choice, and a `kind` that decides which keys it has ([your data](your-server.md#data))."},

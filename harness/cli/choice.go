@@ -13,12 +13,12 @@ import (
 )
 
 // gridOf reads "8x8"; "" is no grid.
-func gridOf(text string) (study.Grid, error) {
+func gridOf(text string) (perturb.Grid, error) {
 	if text == "" {
-		return study.Grid{}, nil
+		return perturb.Grid{}, nil
 	}
 	columns, rows, _ := strings.Cut(text, "x")
-	var g study.Grid
+	var g perturb.Grid
 	var err error
 	if g.Columns, err = strconv.Atoi(columns); err == nil {
 		g.Rows, err = strconv.Atoi(rows)
@@ -71,7 +71,7 @@ func choiceOf(name string) (study.Choice, error) {
 	if err != nil {
 		return c, fmt.Errorf("expected CONDITION@PARAMETER=NUMBER, found %q", name)
 	}
-	c.Sweeps = []study.Sweep{{Condition: base, Param: param, Levels: []float64{v}}}
+	c.Sweeps = []perturb.Sweep{{Condition: base, Param: param, Levels: []float64{v}}}
 	return c, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
-	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
 )
@@ -76,7 +75,7 @@ func TestPerturbDrawsWhatARunSends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, _, err := sub.Draw(name, choice, study.Grid{})
+		shown, _, err := sub.Draw(name, choice, perturb.Grid{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -87,8 +87,8 @@ type cell struct {
 
 // Draw renders the conditions chosen, of which name is one, or all, and lays them
 // out. A grid's cells are laid over the picture; the zero grid has none.
-func (s previewSubject) Draw(name string, choice study.Choice, grid study.Grid) (*sheet, image.Image, error) {
-	if name == "" && grid != (study.Grid{}) {
+func (s previewSubject) Draw(name string, choice study.Choice, grid perturb.Grid) (*sheet, image.Image, error) {
+	if name == "" && grid != (perturb.Grid{}) {
 		choice = study.Choice{}
 	}
 	list, missing, err := s.conditions(choice)
@@ -97,7 +97,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 	}
 	if name != "" {
 		at := slices.IndexFunc(list, func(c perturb.Condition) bool { return c.Name == name })
-		if at < 0 && choice.Grid == (study.Grid{}) && len(list) == 2 {
+		if at < 0 && choice.Grid == (perturb.Grid{}) && len(list) == 2 {
 			at = 1 // the default level goes by the name without it
 		}
 		if at < 0 {
@@ -130,7 +130,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid study.Grid) 
 		p.Conditions = append(p.Conditions, d)
 	}
 	var over []cell
-	if grid != (study.Grid{}) {
+	if grid != (perturb.Grid{}) {
 		if over, err = s.cells(grid, p.Width, p.Height); err != nil {
 			return nil, nil, err
 		}
@@ -190,7 +190,7 @@ func difference(a, b *perturb.Pixels, i int) int {
 }
 
 // cells are those of a grid over the picture.
-func (s previewSubject) cells(g study.Grid, w, h int) ([]cell, error) {
+func (s previewSubject) cells(g perturb.Grid, w, h int) ([]cell, error) {
 	list, _, err := s.conditions(study.Choice{Grid: g})
 	if err != nil {
 		return nil, err

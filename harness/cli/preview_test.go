@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -84,7 +83,7 @@ func TestChosenConditions(t *testing.T) {
 	if err != nil || len(c.Conditions) > 0 || len(c.Sweeps) != 1 || c.Sweeps[0].Condition != "VB-HM-" || c.Sweeps[0].Param != "opacity" || c.Sweeps[0].Levels[0] != .25 {
 		t.Errorf("a level: %+v, %v", c, err)
 	}
-	if c, err := choiceOf("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (study.Grid{Columns: 4, Rows: 3}) {
+	if c, err := choiceOf("VO-GRID@4x3:r1c2"); err != nil || c.Grid != (perturb.Grid{Columns: 4, Rows: 3}) {
 		t.Errorf("a cell: %+v, %v", c, err)
 	}
 	for _, bad := range []string{"x", "VO-BB@", "VO-BB@a", "VO-GRID@4:r1c2", "VO-GRID@0x2:r1c1"} {
@@ -107,7 +106,7 @@ func TestOnePixel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := s.Draw("", all, study.Grid{})
+	p, _, err := s.Draw("", all, perturb.Grid{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +120,7 @@ func TestOnePixel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Draw("VC-BB", one, study.Grid{}); err == nil {
+	if _, _, err := s.Draw("VC-BB", one, perturb.Grid{}); err == nil {
 		t.Error("the control alone is drawn")
 	}
 }

@@ -21,8 +21,8 @@ const (
 
 // levelsOf reads "opacity=.1,.3,.6": a parameter of the condition named, or, where none
 // is, of the one that shows it best.
-func levelsOf(levels, condition string) (study.Sweep, error) {
-	var sw study.Sweep
+func levelsOf(levels, condition string) (perturb.Sweep, error) {
+	var sw perturb.Sweep
 	name, list, ok := strings.Cut(levels, "=")
 	if !ok {
 		return sw, fmt.Errorf("expected PARAMETER=LEVELS, such as opacity=.1,.3,.6, found %q", levels)
@@ -98,14 +98,14 @@ func withParam(param, condition string) (perturb.Condition, error) {
 
 // levels draws a condition at levels of one of its parameters, on one picture or
 // several: a row of pictures for each, and below it their differences to the baseline.
-func levels(subjects []previewSubject, sw study.Sweep) ([]*sheet, image.Image, error) {
+func levels(subjects []previewSubject, sw perturb.Sweep) ([]*sheet, image.Image, error) {
 	if len(subjects) > mostPictures {
 		return nil, nil, fmt.Errorf("expected at most %d pictures, found %d", mostPictures, len(subjects))
 	}
 	var sheets []*sheet
 	var tiles []tile
 	for _, s := range subjects {
-		list, missing, err := s.conditions(study.Choice{Sweeps: []study.Sweep{sw}})
+		list, missing, err := s.conditions(study.Choice{Sweeps: []perturb.Sweep{sw}})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"assay/harness/study"
 	"assay/perturb"
 	"assay/results/text"
 )
@@ -15,7 +14,7 @@ const allConditions = "all"
 
 // conditions is a list of names, the word all, or a list with all in it; absent:
 // all.
-func (c *checker) conditions(st *Study, s section, known study.Definition) {
+func (c *checker) conditions(st *Study, s section, known StudyKind) {
 	n := s.get("conditions")
 	s.asks("conditions", Rule{Type: List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
 	if len(known.Conditions) == 0 {
@@ -48,9 +47,9 @@ func (c *checker) conditions(st *Study, s section, known study.Definition) {
 	}
 }
 
-func changesNone(known study.Definition) string { return "study " + known.Name + " changes no inputs" }
+func changesNone(known StudyKind) string { return "study " + known.Name + " changes no inputs" }
 
-func conditionNames(known study.Definition) []string {
+func conditionNames(known StudyKind) []string {
 	var names []string
 	for _, k := range known.Conditions {
 		names = append(names, k.Name)
@@ -60,7 +59,7 @@ func conditionNames(known study.Definition) []string {
 
 // sweeps is a list of mappings: a condition, and one parameter of it with its
 // levels.
-func (c *checker) sweeps(st *Study, s section, known study.Definition) {
+func (c *checker) sweeps(st *Study, s section, known StudyKind) {
 	n := s.get("sweeps")
 	s.asks("sweeps", Rule{Type: List})
 	if n == nil {
@@ -81,7 +80,7 @@ func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 		if !ok {
 			continue
 		}
-		if slices.ContainsFunc(st.Sweeps, func(o study.Sweep) bool { return o.Condition == sw.Condition && o.Param == sw.Param }) {
+		if slices.ContainsFunc(st.Sweeps, func(o perturb.Sweep) bool { return o.Condition == sw.Condition && o.Param == sw.Param }) {
 			c.Errorf(it.At, path, "expected each parameter of a condition once, found %s of %s again; put all levels into one list", sw.Param, sw.Condition)
 			continue
 		}
@@ -89,8 +88,8 @@ func (c *checker) sweeps(st *Study, s section, known study.Definition) {
 	}
 }
 
-func (c *checker) sweep(n *Node, path string, known study.Definition) (study.Sweep, bool) {
-	var sw study.Sweep
+func (c *checker) sweep(n *Node, path string, known StudyKind) (perturb.Sweep, bool) {
+	var sw perturb.Sweep
 	if !c.mapping(n, path) {
 		return sw, false
 	}
@@ -184,7 +183,7 @@ func (c *checker) levels(n *Node, path string, p perturb.Param) []float64 {
 }
 
 // grid is an occlusion grid: {columns: 8, rows: 8}.
-func (c *checker) grid(st *Study, s section, known study.Definition) {
+func (c *checker) grid(st *Study, s section, known StudyKind) {
 	n := s.get("grid")
 	if n == nil {
 		return
@@ -196,7 +195,7 @@ func (c *checker) grid(st *Study, s section, known study.Definition) {
 	}
 	in := c.section(n, path, "columns", "rows")
 	if in.need("columns") && in.need("rows") {
-		st.Grid = study.Grid{Columns: in.whole("columns", 0, 2, study.MaxGrid), Rows: in.whole("rows", 0, 2, study.MaxGrid)}
+		st.Grid = perturb.Grid{Columns: in.whole("columns", 0, 2, perturb.MaxGrid), Rows: in.whole("rows", 0, 2, perturb.MaxGrid)}
 	}
 }
 
@@ -204,7 +203,7 @@ func (c *checker) grid(st *Study, s section, known study.Definition) {
 const maxImages = 1000
 
 // image is the one image of an item that conditions change: 2.
-func (c *checker) image(st *Study, s section, known study.Definition) {
+func (c *checker) image(st *Study, s section, known StudyKind) {
 	n := s.get("image")
 	if n == nil {
 		return

@@ -26,7 +26,7 @@ import (
 	"assay/backends"
 	"assay/backends/hosted"
 	"assay/harness/dataset"
-	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 	"assay/timing"
 )
@@ -186,9 +186,9 @@ type Study struct {
 	// Conditions are the conditions planned beside the baseline, in the study's
 	// order, and Sweeps the parameters of conditions planned at several levels.
 	Conditions []string
-	Sweeps     []study.Sweep
-	Grid       study.Grid // an occlusion grid; the zero Grid: none
-	Image      int        // of items with several images the one that conditions change, from 1; 0: every one
+	Sweeps     []perturb.Sweep
+	Grid       perturb.Grid // an occlusion grid; the zero Grid: none
+	Image      int          // of items with several images the one that conditions change, from 1; 0: every one
 }
 
 // CoolDown is a pause before each timed trial.

@@ -14,7 +14,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/table"
-	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -231,9 +230,9 @@ func TestDefaultExperiment(t *testing.T) {
 	}
 	known := testKnown()
 	known.Phantoms = append(known.Phantoms, "overconfident")
-	at := slices.IndexFunc(known.Studies, func(d study.Definition) bool { return d.Name == "faithfulness" })
+	at := slices.IndexFunc(known.Studies, func(d StudyKind) bool { return d.Name == "faithfulness" })
 	known.Studies[at].Conditions = append(known.Studies[at].Conditions, perturb.Condition{Name: "TB-RAD-"}, perturb.Condition{Name: "VH-BB"})
-	known.Studies = append(known.Studies, study.Definition{Name: "diagnosis", Arms: []string{"direct", "cot"}, Rubrics: []string{"accuracy", "steps", "step_errors", "sentences", "criteria"},
+	known.Studies = append(known.Studies, StudyKind{Name: "diagnosis", Arms: []string{"direct", "cot"}, Rubrics: []string{"accuracy", "steps", "step_errors", "sentences", "criteria"},
 		Needs: map[string][]string{"step_errors": {"steps"}}, Conditions: []perturb.Condition{{Name: "expert-hint"}, {Name: "self-hint"}, {Name: "LOO"}}})
 	cfg, errs := Parse("bench.yaml", text, known, testFiles())
 	if len(errs) > 0 {

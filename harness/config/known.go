@@ -4,16 +4,38 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/study"
+	"assay/perturb"
 )
 
 // Known is what names exist besides those that a bench.yaml defines.
 type Known struct {
-	Studies  []study.Definition
+	Studies  []StudyKind
 	Kinds    []ServerKind
 	Phantoms []string // readers that a phantom backend can play
 	// Protocols are the kinds of servers that a phantom backend can speak as.
 	Protocols []string
+}
+
+// StudyKind is what can be asked of a study.
+type StudyKind struct {
+	Name    string
+	Arms    []string // in the order of tables, as Rubrics
+	Rubrics []string
+	Prompts []string // templates that a file can replace
+	// Unread is the rubric under which judges are asked that have reads: unread, beside Rubrics;
+	// "": none.
+	Unread string
+	// Knowing are the rubrics that compare an answer with a knowledge base.
+	Knowing []string
+	// Needs are, by rubric, those on whose verdicts it rests.
+	Needs map[string][]string
+	// Measured are the rubrics under which nobody is asked who is not named.
+	Measured []string
+	// Conditions are what the study can change; none: it changes nothing.
+	Conditions []perturb.Condition
+	// Loads says that it can ask the same at several levels of requests in flight, and
+	// FewShot that it can show examples before a question.
+	Loads, FewShot bool
 }
 
 // ServerKind is a kind of server.

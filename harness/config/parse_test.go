@@ -11,7 +11,6 @@ import (
 
 	"testing/fstest"
 
-	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -47,7 +46,7 @@ func testKnown() Known {
 	rubrics := []string{"accuracy", "precision", "recall", "order"}
 	omits := []string{"temperature", "seed", "stream_options", "response_format", "chat_template_kwargs"}
 	return Known{
-		Studies: []study.Definition{
+		Studies: []StudyKind{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}, Unread: "unread"},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true, Unread: "unread"},
 			{Name: "steps", Arms: arms[:1], Rubrics: []string{"split", "errors", "order"}, Needs: map[string][]string{"errors": {"split"}}},

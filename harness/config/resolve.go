@@ -13,7 +13,6 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -71,7 +70,7 @@ func (c *checker) config(root *Node) *Config {
 			return
 		}
 		known := c.studyNames()
-		i := slices.IndexFunc(c.known.Studies, func(k study.Definition) bool { return k.Name == name })
+		i := slices.IndexFunc(c.known.Studies, func(k StudyKind) bool { return k.Name == name })
 		if i < 0 {
 			c.unsure, c.foreign = true, true
 			c.Errorf(e.At, "studies", "expected %s, found the unknown study %s%s", oneOf(known), shown(name), text.DidYouMean(name, known))
@@ -562,7 +561,7 @@ func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judge.Kind) {
 	}
 }
 
-func (c *checker) study(cfg *Config, known study.Definition, n *Node) Study {
+func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
 	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
 	s := c.section(n, JoinPath("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
@@ -646,7 +645,7 @@ func (c *checker) studyModels(st *Study, s section) {
 	}
 }
 
-func (c *checker) studyArms(st *Study, s section, known study.Definition) {
+func (c *checker) studyArms(st *Study, s section, known StudyKind) {
 	list, given := s.words("arms")
 	if !given {
 		st.Arms = slices.Clone(known.Arms)
@@ -661,7 +660,7 @@ func (c *checker) studyArms(st *Study, s section, known study.Definition) {
 }
 
 // rubrics: absent, every rubric is judged by the judge named lexical.
-func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definition) {
+func (c *checker) rubrics(st *Study, cfg *Config, s section, known StudyKind) {
 	n := s.get("rubrics")
 	if n == nil {
 		i := slices.IndexFunc(cfg.Judges, func(j Judge) bool { return j.Name == "lexical" && !j.Unread })
@@ -702,7 +701,7 @@ func (c *checker) rubrics(st *Study, cfg *Config, s section, known study.Definit
 }
 
 // unread has the judges asked that read what rules do not.
-func (c *checker) unread(st *Study, cfg *Config, known study.Definition) {
+func (c *checker) unread(st *Study, cfg *Config, known StudyKind) {
 	r := Rubric{Name: known.Unread}
 	for _, j := range cfg.Judges {
 		if j.Unread && known.Unread != "" {
@@ -716,7 +715,7 @@ func (c *checker) unread(st *Study, cfg *Config, known study.Definition) {
 }
 
 // needs checks that each judge has the verdicts that its own rest on.
-func (c *checker) needs(st *Study, s section, known study.Definition) {
+func (c *checker) needs(st *Study, s section, known StudyKind) {
 	asked := func(rubric string) []string {
 		for _, r := range st.Rubrics {
 			if r.Name == rubric {
@@ -771,7 +770,7 @@ func (c *checker) needs(st *Study, s section, known study.Definition) {
 
 // knowing refuses a rubric that compares with a knowledge base where the data set
 // has none, and nobody said to leave it out. Phantoms have their own.
-func (c *checker) knowing(st *Study, cfg *Config, known study.Definition) {
+func (c *checker) knowing(st *Study, cfg *Config, known StudyKind) {
 	i := slices.IndexFunc(st.Rubrics, func(r Rubric) bool { return slices.Contains(known.Knowing, r.Name) && len(r.Judges) > 0 })
 	at := slices.IndexFunc(cfg.Datasets, func(d dataset.Source) bool { return d.Name == st.Dataset })
 	if i < 0 || at < 0 {

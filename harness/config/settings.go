@@ -12,7 +12,7 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -108,7 +108,7 @@ func (c *Config) Settings() map[string]string {
 		for rubric, name := range s.NeedsFrom {
 			m[p+".needs_from."+rubric] = name
 		}
-		if len(s.Conditions)+len(s.Sweeps) > 0 || s.Grid != (study.Grid{}) {
+		if len(s.Conditions)+len(s.Sweeps) > 0 || s.Grid != (perturb.Grid{}) {
 			m[p+".image"] = "every one"
 			if s.Image > 0 {
 				m[p+".image"] = strconv.Itoa(s.Image)

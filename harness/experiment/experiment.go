@@ -58,8 +58,13 @@ func Known() config.Known {
 	for _, k := range kinds.All() {
 		servers = append(servers, config.ServerKind{Name: k.Name, Omits: k.Omits})
 	}
+	var studies []config.StudyKind
+	for _, d := range All() {
+		studies = append(studies, config.StudyKind{Name: d.Name, Arms: d.Arms, Rubrics: d.Rubrics, Prompts: d.Prompts, Unread: d.Unread, Knowing: d.Knowing,
+			Needs: d.Needs, Measured: d.Measured, Conditions: d.Conditions, Loads: d.Loads, FewShot: d.FewShot})
+	}
 	return config.Known{
-		Studies:   All(),
+		Studies:   studies,
 		Kinds:     servers,
 		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),

@@ -24,9 +24,6 @@ import (
 // Param is what is varied.
 const Param = "shots"
 
-// Most is the most examples before a question.
-const Most = 64
-
 // Conditions are the numbers of examples: the baseline where there are none. from is
 // the data set that they are drawn from; "": the questions' own.
 func Conditions(levels []int, from string) []perturb.Condition {

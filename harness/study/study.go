@@ -126,26 +126,12 @@ type Definition struct {
 // Choice is which of a study's conditions are planned.
 type Choice struct {
 	Conditions []string // without the baseline, which is always there
-	Sweeps     []Sweep
-	Grid       Grid   // the zero Grid: none
-	InFlight   []int  // levels of a load sweep; none: there is no sweep
-	Shots      []int  // numbers of examples before a question; none: there are no examples
-	ShotsFrom  string // the data set of examples; "": that of the questions
-	Image      int    // of items with several images the one that is changed, from 1; 0: every one
-}
-
-// Grid covers the picture cell by cell, one trial for each.
-type Grid struct{ Columns, Rows int }
-
-// MaxGrid is the most columns and rows of a grid: cells smaller than that show
-// nothing, and each is a trial.
-const MaxGrid = 32
-
-// Sweep is a parameter of a condition at several levels.
-type Sweep struct {
-	Condition string
-	Param     string // a parameter of one of its ops: "thickness_px"
-	Levels    []float64
+	Sweeps     []perturb.Sweep
+	Grid       perturb.Grid // the zero Grid: none
+	InFlight   []int        // levels of a load sweep; none: there is no sweep
+	Shots      []int        // numbers of examples before a question; none: there are no examples
+	ShotsFrom  string       // the data set of examples; "": that of the questions
+	Image      int          // of items with several images the one that is changed, from 1; 0: every one
 }
 
 // StoredItem is an item as the store has it, with what a study's scores need of it.

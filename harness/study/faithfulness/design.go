@@ -408,12 +408,12 @@ func draw(seed uint64, id string, n int) int {
 }
 
 // gridCells are the conditions of a grid, row by row.
-func gridCells(g study.Grid) ([]perturb.Condition, error) {
-	if g == (study.Grid{}) {
+func gridCells(g perturb.Grid) ([]perturb.Condition, error) {
+	if g == (perturb.Grid{}) {
 		return nil, nil
 	}
-	if g.Columns < 1 || g.Rows < 1 || g.Columns > study.MaxGrid || g.Rows > study.MaxGrid {
-		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, study.MaxGrid)
+	if g.Columns < 1 || g.Rows < 1 || g.Columns > perturb.MaxGrid || g.Rows > perturb.MaxGrid {
+		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, perturb.MaxGrid)
 	}
 	var out []perturb.Condition
 	for r := 1; r <= g.Rows; r++ {

@@ -18,7 +18,7 @@ import (
 )
 
 func designEverything() study.Choice {
-	c := study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
+	c := study.Choice{Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 8}}, {Condition: "VH-HM", Param: "opacity", Levels: []float64{.25, .75}}}}
 	for _, n := range allConditions() {
 		c.Conditions = append(c.Conditions, n.Name)
 	}
@@ -241,7 +241,7 @@ func TestEveryPictureIsEncodedAlike(t *testing.T) {
 }
 
 func TestSweepsAreNamed(t *testing.T) {
-	s := designMade(t, study.Choice{Conditions: []string{"sham"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 4, 1, 8}}}})
+	s := designMade(t, study.Choice{Conditions: []string{"sham"}, Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 4, 1, 8}}}})
 	list, _ := s.Conditions(1, designComparative("left"))
 	var names []string
 	for _, c := range list {
@@ -256,8 +256,8 @@ func TestSweepsAreNamed(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, bad := range []study.Choice{
-		{Conditions: []string{"VB-BB"}}, {Sweeps: []study.Sweep{{Condition: "none"}}}, {Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "opacity", Levels: []float64{1}}}},
-		{Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{.5}}}},
+		{Conditions: []string{"VB-BB"}}, {Sweeps: []perturb.Sweep{{Condition: "none"}}}, {Sweeps: []perturb.Sweep{{Condition: "VH-BB", Param: "opacity", Levels: []float64{1}}}},
+		{Sweeps: []perturb.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{.5}}}},
 	} {
 		if _, err := expand(bad); err == nil {
 			t.Errorf("accepted %+v", bad)
@@ -273,7 +273,7 @@ func TestSweepsAreNamed(t *testing.T) {
 // encoding; where an item has fewer images, those conditions are left out.
 func TestOneImageIsChanged(t *testing.T) {
 	c := designEverything()
-	c.Grid, c.Image = study.Grid{Columns: 2, Rows: 2}, 2
+	c.Grid, c.Image = perturb.Grid{Columns: 2, Rows: 2}, 2
 	it := dataset.Item{ID: "i", Question: "On which side?", Type: dataset.TypeComparative, Options: options("right", "left", "none"), Answer: "left", Images: make([]dataset.Image, 2),
 		Regions: map[string][]perturb.Region{"left": {{X0: 60, Y0: 20, X1: 95, Y1: 80}}, "right": {{X0: 5, Y0: 20, X1: 40, Y1: 80}}}}
 	list, missing := designMade(t, c).Conditions(7, it)

@@ -8,13 +8,14 @@ import (
 
 	"assay/harness/score"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 )
 
 // What trials score, by hand: the gold answer is left, misleading cues point to
 // right. Item 9 has no knowledge base entry.
 func TestTrialsAreScored(t *testing.T) {
-	c := study.Choice{Conditions: []string{"sham", "TB-LA-", "TB-LA+"}, Grid: study.Grid{Columns: 2, Rows: 1}}
+	c := study.Choice{Conditions: []string{"sham", "TB-LA-", "TB-LA+"}, Grid: perturb.Grid{Columns: 2, Rows: 1}}
 	b := newBench(t, 10, c)
 	judges := map[string][]string{rubricCF: {"i", "j"}, rubricCA: {"j", "k"}, rubricCT: {"j"}}
 	b.put(0, "baseline", "left")

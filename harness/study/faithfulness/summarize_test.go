@@ -353,7 +353,7 @@ func TestShamPositives(t *testing.T) {
 // TestControlsAreNoConditionsOfMeans: means over conditions are of those that cue or
 // cover, not of controls, sham and levels of a sweep, which stand in rows of their own.
 func TestControlsAreNoConditionsOfMeans(t *testing.T) {
-	b := newBench(t, 4, study.Choice{Conditions: []string{"sham", "TB-LA-", "VO-BB", "VC-BO", "VO-MEAN"}, Sweeps: []study.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{2, 16}}}})
+	b := newBench(t, 4, study.Choice{Conditions: []string{"sham", "TB-LA-", "VO-BB", "VC-BO", "VO-MEAN"}, Sweeps: []perturb.Sweep{{Condition: "VH-BB", Param: "thickness_px", Levels: []float64{2, 16}}}})
 	for i := range 4 {
 		b.put(i, "baseline", "left")
 		b.put(i, "TB-LA-", "left")
@@ -437,7 +437,7 @@ func TestNothingDrawnStandsApart(t *testing.T) {
 // draws items once for all levels: what is the same at every level has a slope of
 // exactly 0 in every replicate.
 func TestSweeps(t *testing.T) {
-	c := study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 16}}}}
+	c := study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 16}}}}
 	b := newBench(t, 16, c)
 	for i := range 16 {
 		b.put(i, "baseline", "left")
@@ -482,11 +482,11 @@ func TestSweepsWithoutTheUsualLevel(t *testing.T) {
 		flips  float64 // mean over conditions
 		at     string
 	}{
-		{"nearest by doublings", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 8, 32}}}}, 50, "VB-BB- at thickness_px 8"},
-		{"as far above as below: the lower", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 16}}}}, 25, "VB-BB- at thickness_px 1"},
-		{"among them", study.Choice{Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 32}}}}, 50, "VB-BB- at thickness_px 4"},
-		{"asked for by itself", study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 32}}}}, 50, "VB-BB- at thickness_px 4"},
-		{"two of them", study.Choice{Conditions: []string{"TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 32}},
+		{"nearest by doublings", study.Choice{Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 8, 32}}}}, 50, "VB-BB- at thickness_px 8"},
+		{"as far above as below: the lower", study.Choice{Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 16}}}}, 25, "VB-BB- at thickness_px 1"},
+		{"among them", study.Choice{Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 4, 32}}}}, 50, "VB-BB- at thickness_px 4"},
+		{"asked for by itself", study.Choice{Conditions: []string{"VB-BB-"}, Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{1, 32}}}}, 50, "VB-BB- at thickness_px 4"},
+		{"two of them", study.Choice{Conditions: []string{"TB-LA-"}, Sweeps: []perturb.Sweep{{Condition: "VB-BB-", Param: "thickness_px", Levels: []float64{8, 32}},
 			{Condition: "VB-HM-", Param: "opacity", Levels: []float64{.25, 1}}}}, (100 + 50 + 25) / 3., "VB-BB- at thickness_px 8, VB-HM- at opacity 0.25"},
 		{"none", study.Choice{Conditions: []string{"TB-LA-"}}, 100, ""},
 	} {
@@ -520,7 +520,7 @@ func TestSweepsWithoutTheUsualLevel(t *testing.T) {
 // levels that stand at no even distance. The unswept condition is the level .5.
 func TestSlopesByHand(t *testing.T) {
 	levels, flips := []float64{.2, .5, .8}, []float64{1, 4, 5} // of 8 pairs
-	b := newBench(t, 8, study.Choice{Sweeps: []study.Sweep{{Condition: "VB-HM-", Param: "opacity", Levels: levels}}})
+	b := newBench(t, 8, study.Choice{Sweeps: []perturb.Sweep{{Condition: "VB-HM-", Param: "opacity", Levels: levels}}})
 	for i := range 8 {
 		b.put(i, "baseline", "left")
 		for at, name := range []string{"VB-HM-@opacity=0.2", "VB-HM-", "VB-HM-@opacity=0.8"} {
@@ -589,7 +589,7 @@ func TestSummariesAreTheSameEveryTime(t *testing.T) {
 // Facts hold what scores need of an item, whatever conditions are chosen; what
 // scores need of a condition stands beside them, and nobody reads its name.
 func TestFacts(t *testing.T) {
-	some := made(t, study.Choice{Conditions: []string{"VB-BB+", "TB-LA-"}, Sweeps: []study.Sweep{{Condition: "VB-BB+", Param: "thickness_px", Levels: []float64{2, 4}}}})
+	some := made(t, study.Choice{Conditions: []string{"VB-BB+", "TB-LA-"}, Sweeps: []perturb.Sweep{{Condition: "VB-BB+", Param: "thickness_px", Levels: []float64{2, 4}}}})
 	it := comparative("absent")
 	f, err := some.Facts(7, it)
 	if err != nil {
@@ -639,7 +639,7 @@ func TestMapsOfModelsAlike(t *testing.T) {
 // A grid counts changes by cell, inside and outside of the question's regions,
 // and is neither judged nor among the conditions.
 func TestGrid(t *testing.T) {
-	b := newBench(t, 4, study.Choice{Conditions: []string{"sham"}, Grid: study.Grid{Columns: 5, Rows: 2}})
+	b := newBench(t, 4, study.Choice{Conditions: []string{"sham"}, Grid: perturb.Grid{Columns: 5, Rows: 2}})
 	list, missing := b.study.Conditions(7, b.items[0])
 	if len(list) != 12 || len(missing) != 0 {
 		t.Fatalf("%d conditions, %v", len(list), missing)
@@ -679,7 +679,7 @@ func TestGrid(t *testing.T) {
 	if len(tables["faithfulness-conditions"].Rows) != 1 { // the baseline
 		t.Errorf("%d conditions", len(tables["faithfulness-conditions"].Rows))
 	}
-	if _, err := New(nil, study.Choice{Grid: study.Grid{Columns: 4}}); err == nil {
+	if _, err := New(nil, study.Choice{Grid: perturb.Grid{Columns: 4}}); err == nil {
 		t.Error("a grid without rows")
 	}
 }
