@@ -23,8 +23,7 @@ import (
 )
 
 // agreeCommand is the command agree.
-func agreeCommand(in Streams) *cli.Command {
-	s := streams{in}
+func agreeCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "agree",
 		Usage: "how well judges agree with people who rated the same answers",
@@ -102,8 +101,7 @@ func refused(name string, err error) error {
 }
 
 // rateCommand is the command rate.
-func rateCommand(in Streams) *cli.Command {
-	s := streams{in}
+func rateCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "rate",
 		Usage: "have people rate answers",

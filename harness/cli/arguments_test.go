@@ -9,7 +9,7 @@ import (
 
 func TestFlagsMayFollowArguments(t *testing.T) {
 	t.Parallel()
-	app := newApp(streams{Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
+	app := newApp(streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	for _, c := range []struct{ line, want string }{
 		{"assay", "assay"},
 		{"assay --help", "assay --help"},

@@ -27,15 +27,12 @@ import (
 	"assay/results"
 )
 
-// streams are those of the command line.
-type streams struct{ Streams }
-
 // Main runs one command line and returns the exit code. args[0] is the program.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	_, terminal := interactive(stdout)
 	out := &sink{W: stdout, Visible: terminal} // elsewhere it may be a file, as it is
 	stderr = &sink{W: stderr, Visible: true}
-	s := streams{Streams{In: stdin, Out: out, Err: stderr}}
+	s := streams{In: stdin, Out: out, Err: stderr}
 	app := newApp(s)
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
@@ -90,7 +87,7 @@ func isUsage(err error) bool {
 }
 
 func newApp(s streams) *cli.App {
-	several := fleetCommands{Streams: s.Streams, Version: thisBuild().Version, Revision: thisBuild().Revision}
+	several := fleetCommands{streams: s, Version: thisBuild().Version, Revision: thisBuild().Revision}
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
@@ -104,9 +101,9 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), agreeCommand(s.Streams), rateCommand(s.Streams), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
-			viewCommand(s.Streams), exportCommand(s.Streams), importCommand(s.Streams, thisBuild().Version, thisBuild().Revision),
-			mergeCommand(s.Streams), slurmCommand(s.Streams), several.Submit(), several.Worker(), several.Watch(), several.Pull(), compareCommand(s.Streams), s.promptsCommand(), perturbCommand(s.Streams), datasetCommand(s.Streams, thisBuild().Version, thisBuild().Revision), contaminationCommand(s.Streams, thisBuild().Version, thisBuild().Revision), storeCommand(s.Streams), s.initCommand(), configCommand(s.Streams), phantomCommand(s.Streams), s.completionCommand(), s.versionCommand(),
+			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), agreeCommand(s), rateCommand(s), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
+			viewCommand(s), exportCommand(s), importCommand(s, thisBuild().Version, thisBuild().Revision),
+			mergeCommand(s), slurmCommand(s), several.Submit(), several.Worker(), several.Watch(), several.Pull(), compareCommand(s), s.promptsCommand(), perturbCommand(s), datasetCommand(s, thisBuild().Version, thisBuild().Revision), contaminationCommand(s, thisBuild().Version, thisBuild().Revision), storeCommand(s), s.initCommand(), configCommand(s), phantomCommand(s), s.completionCommand(), s.versionCommand(),
 		},
 		Action: onlySubcommands("assay"),
 	}

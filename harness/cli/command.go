@@ -73,14 +73,14 @@ type told struct{ Err error }
 func (t told) Error() string { return t.Err.Error() }
 func (t told) Unwrap() error { return t.Err }
 
-// Streams are where a command reads and writes.
-type Streams struct {
+// streams are where a command reads and writes.
+type streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
 // JSON prints a value.
-func (s Streams) JSON(v any) error {
+func (s streams) JSON(v any) error {
 	enc := json.NewEncoder(s.Out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
@@ -145,7 +145,7 @@ func interactive(w io.Writer) (width int, ok bool) {
 }
 
 // Width is how many characters wide a table may be: 120 where there is no terminal.
-func (s Streams) Width() int {
+func (s streams) Width() int {
 	if width, ok := interactive(s.Out); ok {
 		return width
 	}
@@ -153,7 +153,7 @@ func (s Streams) Width() int {
 }
 
 // Tables prints sections, as JSON if asked for, and behind tables what more there is to say.
-func (s Streams) Tables(asJSON bool, sections []results.Section, meta report.Meta, more string) error {
+func (s streams) Tables(asJSON bool, sections []results.Section, meta report.Meta, more string) error {
 	if asJSON {
 		return report.JSON(s.Out, sections, meta)
 	}

@@ -14,8 +14,7 @@ import (
 )
 
 // compareCommand is the command compare.
-func compareCommand(in Streams) *cli.Command {
-	s := streams{in}
+func compareCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "compare",
 		Usage: "put runs beside each other: what the same items scored in both, and what changed beyond noise",

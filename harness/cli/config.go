@@ -9,7 +9,7 @@ import (
 )
 
 // configCommand is the command config.
-func configCommand(in Streams) *cli.Command {
+func configCommand(in streams) *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "what a bench.yaml may say",

@@ -15,8 +15,7 @@ import (
 )
 
 // contaminationCommand is the command contamination; version and revision are assay's.
-func contaminationCommand(in Streams, version, revision string) *cli.Command {
-	s := streams{in}
+func contaminationCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
 		Name:  "contamination",
 		Usage: "ask whether models have seen the texts of a data set before (MELD)",

@@ -16,8 +16,7 @@ import (
 )
 
 // datasetCommand is the command dataset; version and revision are assay's.
-func datasetCommand(in Streams, version, revision string) *cli.Command {
-	s := streams{in}
+func datasetCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
 		Name:  "dataset",
 		Usage: "look at data sets, and make smaller ones of them",

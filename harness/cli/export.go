@@ -20,8 +20,7 @@ const (
 )
 
 // exportCommand is the command export.
-func exportCommand(in Streams) *cli.Command {
-	s := streams{in}
+func exportCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "export",
 		Usage: "write trials with all their scores, judgments, requests or device samples as CSV, JSON Lines or Parquet",

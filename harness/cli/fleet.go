@@ -19,7 +19,7 @@ import (
 
 // fleetCommands are those of this package; version and revision are this program's.
 type fleetCommands struct {
-	Streams
+	streams
 	Version, Revision string
 }
 

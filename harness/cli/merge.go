@@ -13,8 +13,7 @@ import (
 )
 
 // mergeCommand is the command merge.
-func mergeCommand(in Streams) *cli.Command {
-	s := streams{in}
+func mergeCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "merge",
 		Usage: "join stores of one run, of several machines or copies, into one",

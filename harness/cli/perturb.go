@@ -13,8 +13,7 @@ import (
 )
 
 // perturbCommand is the command perturb.
-func perturbCommand(in Streams) *cli.Command {
-	s := streams{in}
+func perturbCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "perturb",
 		Usage: "draw what conditions do to a picture, beside the baseline and the difference",

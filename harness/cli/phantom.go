@@ -14,8 +14,7 @@ import (
 )
 
 // phantomCommand is the command phantom.
-func phantomCommand(in Streams) *cli.Command {
-	s := streams{in}
+func phantomCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "phantom",
 		Usage: "synthetic readers of known behaviour",

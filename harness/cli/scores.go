@@ -71,8 +71,7 @@ func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *store.Store, error
 }
 
 // importCommand is the command import.
-func importCommand(in Streams, version, revision string) *cli.Command {
-	s := streams{in}
+func importCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
 		Name:   "import",
 		Usage:  "bring in what was made elsewhere: answers, and numbers that other tools computed of answers",

@@ -12,8 +12,7 @@ import (
 )
 
 // slurmCommand is the command slurm.
-func slurmCommand(in Streams) *cli.Command {
-	s := streams{in}
+func slurmCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "slurm",
 		Usage: "print a script that runs an experiment in parts on a Slurm cluster",

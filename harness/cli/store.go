@@ -13,8 +13,7 @@ import (
 )
 
 // storeCommand is the command store.
-func storeCommand(in Streams) *cli.Command {
-	s := streams{in}
+func storeCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "store",
 		Usage: "check whether a store is whole; save what is whole of a damaged one",

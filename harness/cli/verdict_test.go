@@ -24,7 +24,7 @@ func TestARunOverStoredFailuresEndsAsTheFirstOneDid(t *testing.T) {
 		{run.Summary{Skipped: 3}, map[results.Status]int{results.StatusAbstained: 2, results.StatusClean: 1}, ""},
 		{run.Summary{Skipped: 3}, map[results.Status]int{results.StatusRefused: 2}, "asks again for the 2 judgments whose request the judge's server refused"},
 	} {
-		err := streams{Streams{Err: io.Discard}}.verdict(nil, c.sum, c.tally)
+		err := streams{Err: io.Discard}.verdict(nil, c.sum, c.tally)
 		var e *exitError
 		if (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &e) || e.Code != exitFailures || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v, want %q", c.sum, err, c.says)

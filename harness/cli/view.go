@@ -13,8 +13,7 @@ import (
 )
 
 // viewCommand is the command view.
-func viewCommand(in Streams) *cli.Command {
-	s := streams{in}
+func viewCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "view",
 		Usage: "show runs, trials and items as pages in a browser, also while a run goes on",

@@ -35,7 +35,7 @@ func TestFollow(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs strings.Builder
-			s := fleetCommands{Streams: Streams{Out: &sink{W: &out}, Err: &errs}}
+			s := fleetCommands{streams: streams{Out: &sink{W: &out}, Err: &errs}}
 			if err := s.follow(t.Context(), &fleet.Watch{From: &moving{}}, "exp", 10*time.Second, terminal); err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestFollow(t *testing.T) {
 func TestFollowEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		s := fleetCommands{Streams: Streams{Out: &sink{W: &out}, Err: &out}}
+		s := fleetCommands{streams: streams{Out: &sink{W: &out}, Err: &out}}
 		var c *exitError
 		if err := s.follow(t.Context(), &fleet.Watch{From: &moving{looks: 2}}, "exp", time.Second, false); !errors.As(err, &c) || c.Code != exitEnvironment {
 			t.Errorf("down: %v", err)
