@@ -1,4 +1,4 @@
-// Chance gives draws that are the same on every machine.
+// Random numbers are drawn here that are the same on every machine.
 
 package phantom
 
@@ -39,7 +39,7 @@ func (s *Source) Weighted(weights ...int) int {
 			return i
 		}
 	}
-	panic("chance: internal error: weights do not add up")
+	panic("phantom: internal error: weights do not add up")
 }
 
 // Hits is true with probability p.

@@ -9,7 +9,7 @@
 //     kinds.go; arithmetic.go for the formulas). A Sum follows from sums of columns and
 //     can be nested and taken by stratum (strata.go); a Direct is anything else.
 //  4. Run draws items again and again for all estimates together and fills them
-//     (draws.go, quantile.go).
+//     (bootstrap.go, quantile.go).
 
 package score
 

@@ -12,7 +12,7 @@
 //  5. Compute reads what trials scored once, model by model, into columns: a number for
 //     each item. Rows of a table are Groups of cells; a Kind makes an estimate of each
 //     (group.go, kinds.go; arithmetic.go for the formulas).
-//  6. Items are drawn again and again for all estimates together (draws.go), which fills
+//  6. Items are drawn again and again for all estimates together (bootstrap.go), which fills
 //     in their intervals.
 package score
 

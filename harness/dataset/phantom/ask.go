@@ -309,5 +309,5 @@ func appearance(s Site, grade int) string {
 	case exposure:
 		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]
 	}
-	panic("scene: internal error: no appearance for " + s.String())
+	panic("phantom: internal error: no appearance for " + s.String())
 }

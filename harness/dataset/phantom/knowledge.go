@@ -55,7 +55,7 @@ func Knowledge(asked ...string) []byte {
 	}
 	b, err := json.MarshalIndent(base, "", " ")
 	if err != nil {
-		panic(fmt.Sprintf("scene: internal error: knowledge base: %v", err)) // texts and numbers always encode
+		panic(fmt.Sprintf("phantom: internal error: knowledge base: %v", err)) // texts and numbers always encode
 	}
 	return b
 }

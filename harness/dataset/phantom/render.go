@@ -183,7 +183,7 @@ const outside = -1 << 62
 // expose gives the greys of every row, 256 per level, before the film's exposure.
 func (s Scene) expose(size int, put func(y int, greys []int64)) {
 	if size < 64 {
-		panic("film: internal error: a radiograph needs 64 pixels a side")
+		panic("phantom: internal error: a radiograph needs 64 pixels a side")
 	}
 	a := s.anatomy(size)
 	a.drawVessels()

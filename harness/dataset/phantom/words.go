@@ -196,7 +196,7 @@ func (q *Query) slot(name string) ([]string, *int) {
 	case "exposure":
 		return exposure.Grades(), &q.Claim
 	}
-	panic("scene: internal error: unknown slot " + name)
+	panic("phantom: internal error: unknown slot " + name)
 }
 
 // fill writes a form's text for a query.
