@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"assay/timing"
-	"assay/timing/telemetry"
 )
 
 // Activity is what the replies of one or more phantom servers are doing, from
@@ -88,7 +87,7 @@ func DefaultCard() Card {
 	return Card{Name: "phantom GPU", Idle: 25_000, Prefill: 290_000, Decode: 210_000, Memory: 24 << 30, Tick: 100 * time.Millisecond, Noise: .02}
 }
 
-// GPU is a phantom GPU: a telemetry.Probe whose truth is known.
+// GPU is a phantom GPU whose truth is known.
 type GPU struct {
 	card Card
 	of   *Activity
@@ -97,14 +96,20 @@ type GPU struct {
 // NewGPU makes a card that works for the replies that of sees.
 func NewGPU(of *Activity, c Card) *GPU { return &GPU{c, of} }
 
-// Describe implements telemetry.Probe.
-func (g *GPU) Describe() telemetry.Device {
-	return telemetry.Device{Source: "phantom", ID: "phantom-0", Name: g.card.Name, Kind: telemetry.GPU, Synthetic: true, EnergyWraps: g.card.WrapsAt,
-		Measures: []telemetry.Measure{telemetry.PowerInstant, telemetry.Energy, telemetry.CoreBusy, telemetry.MemoryUsed, telemetry.Throttle}}
+// Card is what it is made of.
+func (g *GPU) Card() Card { return g.card }
+
+// Look is what a card shows at a moment, as of its last tick.
+type Look struct {
+	Energy    uint64            // µJ, as its counter has it
+	Power     timing.Milliwatts // with the sensor's noise
+	Busy      int64             // per cent of the tick
+	Memory    int64             // bytes in use
+	Throttled bool              // it draws at most Card.Limit
 }
 
-// Read implements telemetry.Probe.
-func (g *GPU) Read(s *telemetry.Sample) error {
+// Look reads the card now.
+func (g *GPU) Look() Look {
 	at := time.Since(g.of.start)
 	if g.card.Tick > 0 {
 		at = at.Truncate(g.card.Tick)
@@ -123,17 +128,9 @@ func (g *GPU) Read(s *telemetry.Sample) error {
 	for now = range g.of.during(at, at+1) {
 	}
 	noise := 1 + g.card.Noise*(2*NewSource(g.card.Seed^Mix(uint64(at))).Unit()-1)
-	throttle := int64(0)
 	throttled := slices.ContainsFunc(g.card.Throttled, func(w timing.Window) bool { return w.From <= at && at < w.To })
-	if throttled {
-		throttle = telemetry.ThrottlePower
-	}
-	s.Set(telemetry.Energy, int64(count))
-	s.Set(telemetry.PowerInstant, int64(math.Round(noise*float64(g.power(now, throttled)))))
-	s.Set(telemetry.CoreBusy, g.of.busy(at-g.card.Tick, at))
-	s.Set(telemetry.MemoryUsed, g.card.Memory/3)
-	s.Set(telemetry.Throttle, throttle)
-	return nil
+	return Look{Energy: count, Power: timing.Milliwatts(math.Round(noise * float64(g.power(now, throttled)))), Busy: g.of.busy(at-g.card.Tick, at),
+		Memory: g.card.Memory / 3, Throttled: throttled}
 }
 
 // True is the energy that the card used between two moments, exactly: what a

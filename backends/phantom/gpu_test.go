@@ -1,32 +1,25 @@
 package phantom
 
 import (
-	"context"
 	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"assay/timing"
-	"assay/timing/telemetry"
 )
 
-func looked(t *testing.T, g *GPU) telemetry.Sample {
+func checkLook[T comparable](t *testing.T, g *GPU, what string, of func(Look) T, want T) {
 	t.Helper()
-	var s telemetry.Sample
-	if err := g.Read(&s); err != nil {
-		t.Fatal(err)
+	if v := of(g.Look()); v != want {
+		t.Errorf("%s after %v is %v, want %v", what, time.Since(g.of.start), v, want)
 	}
-	return s
 }
 
-func checkMeasure(t *testing.T, g *GPU, m telemetry.Measure, want int64) {
-	t.Helper()
-	s := looked(t, g)
-	if v, ok := s.Get(m); !ok || v != want {
-		t.Errorf("%v after %v is %d (%v), want %d", m, time.Since(g.of.start), v, ok, want)
-	}
-}
+func power(l Look) timing.Milliwatts { return l.Power }
+func busy(l Look) int64              { return l.Busy }
+func energy(l Look) uint64           { return l.Energy }
+func throttled(l Look) bool          { return l.Throttled }
 
 // Two replies overlap: reading in outweighs writing.
 func TestGPUFollowsItsReaders(t *testing.T) {
@@ -39,19 +32,19 @@ func TestGPUFollowsItsReaders(t *testing.T) {
 		time.Sleep(time.Second) // 300 J
 		one.Decode()
 		time.Sleep(time.Second) // 200 J
-		checkMeasure(t, g, telemetry.PowerInstant, 200_000)
+		checkLook(t, g, "power", power, 200_000)
 		two := a.Begin()
 		time.Sleep(time.Second) // 300 J
-		checkMeasure(t, g, telemetry.PowerInstant, 300_000)
+		checkLook(t, g, "power", power, 300_000)
 		one.End()
 		two.Decode()
 		time.Sleep(time.Second) // 200 J
-		checkMeasure(t, g, telemetry.CoreBusy, 100)
+		checkLook(t, g, "busy", busy, 100)
 		two.End()
 		time.Sleep(time.Second) // 10 J
-		checkMeasure(t, g, telemetry.CoreBusy, 0)
-		checkMeasure(t, g, telemetry.Energy, 1020e6)
-		checkMeasure(t, g, telemetry.Throttle, 0)
+		checkLook(t, g, "busy", busy, 0)
+		checkLook(t, g, "energy", energy, 1020e6)
+		checkLook(t, g, "throttled", throttled, false)
 		if e := g.True(start.Add(1500*time.Millisecond), start.Add(3500*time.Millisecond)); e != 150_000+200_000+150_000 {
 			t.Errorf("true energy %v", e)
 		}
@@ -73,11 +66,11 @@ func TestGPUIsBusyBetweenTicks(t *testing.T) {
 		w.Decode()
 		time.Sleep(20 * time.Millisecond)
 		w.End()
-		checkMeasure(t, g, telemetry.CoreBusy, 0) // as of the last tick
+		checkLook(t, g, "busy", busy, 0) // as of the last tick
 		time.Sleep(60 * time.Millisecond)
-		checkMeasure(t, g, telemetry.CoreBusy, 40)
+		checkLook(t, g, "busy", busy, 40)
 		time.Sleep(100 * time.Millisecond)
-		checkMeasure(t, g, telemetry.CoreBusy, 0)
+		checkLook(t, g, "busy", busy, 0)
 	})
 }
 
@@ -89,66 +82,25 @@ func TestGPUFaults(t *testing.T) {
 			Throttled: []timing.Window{{From: second, To: 2 * second}}, Resets: []time.Duration{3 * second}, WrapsAt: 350e6})
 		w := a.Begin()
 		time.Sleep(1050 * time.Millisecond)
-		checkMeasure(t, g, telemetry.Throttle, telemetry.ThrottlePower)
-		checkMeasure(t, g, telemetry.PowerInstant, 100_000)
-		checkMeasure(t, g, telemetry.Energy, 300e6) // as of the last tick
+		checkLook(t, g, "throttled", throttled, true)
+		checkLook(t, g, "power", power, 100_000)
+		checkLook(t, g, "energy", energy, 300e6) // as of the last tick
 		time.Sleep(50 * time.Millisecond)
-		checkMeasure(t, g, telemetry.Energy, 310e6)
+		checkLook(t, g, "energy", energy, 310e6)
 		time.Sleep(900 * time.Millisecond) // 2 s: 300 + 100 J, wrapped
-		checkMeasure(t, g, telemetry.Energy, 50e6)
+		checkLook(t, g, "energy", energy, 50e6)
 		time.Sleep(1100 * time.Millisecond) // 0.1 s after the reset
-		checkMeasure(t, g, telemetry.Energy, 30e6)
+		checkLook(t, g, "energy", energy, 30e6)
 		w.End()
 		noisy := NewGPU(a, Card{Idle: 100_000, Tick: 10 * time.Millisecond, Noise: .1})
 		low, high := math.Inf(1), math.Inf(-1)
 		for range 500 {
 			time.Sleep(10 * time.Millisecond)
-			s := looked(t, noisy)
-			p, _ := s.Get(telemetry.PowerInstant)
-			low, high = min(low, float64(p)), max(high, float64(p))
+			p := float64(noisy.Look().Power)
+			low, high = min(low, p), max(high, p)
 		}
 		if low < 90_000 || low > 91_000 || high > 110_000 || high < 109_000 {
 			t.Errorf("noise of a tenth: %v to %v mW", low, high)
-		}
-	})
-}
-
-// What the sampler and the energy arithmetic find is what the card drew.
-func TestGPUEnergyIsFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := NewActivity()
-		clock := timing.NewClock()
-		card := DefaultCard()
-		card.Tick = 20 * time.Millisecond
-		g := NewGPU(a, card)
-		s, err := telemetry.NewSampler(clock, 100, []telemetry.Probe{g})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := make(chan error, 1)
-		run, cancel := context.WithCancel(t.Context())
-		go func() { stop <- s.Run(run) }()
-		time.Sleep(2 * time.Second)
-		from, began := clock.Now(), time.Now()
-		w := a.Begin()
-		time.Sleep(700 * time.Millisecond)
-		w.Decode()
-		time.Sleep(1800 * time.Millisecond)
-		w.End()
-		to, ended := clock.Now(), time.Now()
-		time.Sleep(time.Second)
-		cancel()
-		if err := <-stop; err != nil {
-			t.Fatal(err)
-		}
-		m, err := timing.NewMeter(telemetry.Readings(g.Describe(), s.Log().All(0)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, _ := m.Window(timing.Window{From: from, To: to})
-		truth := g.True(began, ended)
-		if e.Unknown != "" || math.Abs(float64(e.Gross-truth)) > float64(e.Uncertainty) || float64(e.Uncertainty) > .05*float64(truth) {
-			t.Errorf("found %.0f +/- %.0f mJ (%s), the card drew %.0f", float64(e.Gross), float64(e.Uncertainty), e.Unknown, float64(truth))
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/backends/phantom"
+	"assay/harness/machine"
 	"assay/harness/run"
 	"assay/harness/study/cot"
 	"assay/results/stats"
@@ -34,7 +35,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	clock, activity := timing.NewClock(), phantom.NewActivity()
 	card := phantom.DefaultCard()
 	card.Tick = 20 * time.Millisecond
-	gpu := phantom.NewGPU(activity, card)
+	gpu := machine.PhantomGPU{GPU: phantom.NewGPU(activity, card)}
 	sampler, err := telemetry.NewSampler(clock, telemetry.MaxHz, []telemetry.Probe{gpu})
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare(ctx, st, p, meter, gpu, clock)
+	return compare(ctx, st, p, meter, gpu.GPU, clock)
 }
 
 // span is a time found and the time that it has to be, in seconds.

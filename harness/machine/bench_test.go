@@ -27,7 +27,7 @@ func BenchmarkSampler(b *testing.B) {
 			for b.Loop() {
 				probes, _ := host.Find(b.TempDir())
 				more, _ := rapl.Find(os.DirFS("/sys"))
-				probes = append(append(probes, more...), phantom.NewGPU(phantom.NewActivity(), phantom.DefaultCard()))
+				probes = append(append(probes, more...), machine.PhantomGPU{GPU: phantom.NewGPU(phantom.NewActivity(), phantom.DefaultCard())})
 				st := openStore(b)
 				before := cpuTime(b)
 				m, err := machine.Start(b.Context(), st, timing.NewClock(), hz, probes, results.Session{})

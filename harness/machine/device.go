@@ -73,7 +73,7 @@ func FindProbes(cfg *config.Config, places map[string]results.Place, act *phanto
 	}
 	add(plug.Find(plugs))
 	if t.Watches("phantom") && phantoms && act != nil {
-		add([]telemetry.Probe{phantom.NewGPU(act, phantomCard(cfg))}, nil)
+		add([]telemetry.Probe{PhantomGPU{phantom.NewGPU(act, phantomCard(cfg))}}, nil)
 	}
 	if t.Calibration == "" {
 		return probes, problems

@@ -55,7 +55,7 @@ func monitorRecover(t testing.TB, card phantom.Card, trials, hz int) found {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(card.Seed, 9))
 	act := phantom.NewActivity()
-	gpu := phantom.NewGPU(act, card)
+	gpu := machine.PhantomGPU{GPU: phantom.NewGPU(act, card)}
 	readers := []phantom.Profile{}
 	for i, each := range []time.Duration{3, 12, 35, 80} {
 		p := phantom.Profiles()[0]
