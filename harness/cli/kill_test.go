@@ -125,7 +125,7 @@ func scores(t *testing.T, dir string) map[string]string {
 	for _, sec := range rep.Sections {
 		for _, tab := range sec.Tables {
 			// Of times, and of the sessions of the run, of which a killed one has more.
-			if strings.HasSuffix(tab.Name, "-validity") || strings.HasSuffix(tab.Name, "-arrivals") || tab.Name == "machine-gpus" || tab.Name == "machine-output" {
+			if strings.HasSuffix(tab.Name, "-arrivals") || tab.Name == "machine-gpus" || tab.Name == "machine-output" {
 				continue
 			}
 			for i, row := range tab.Rows {
@@ -147,7 +147,7 @@ func scores(t *testing.T, dir string) map[string]string {
 // restsOnTime reports whether a column is a time, a rate, a ratio of times, what
 // is paid by time, or a flag that was set because of one.
 func restsOnTime(c results.Column) bool {
-	return strings.HasPrefix(c.Name, "latency_ratio") || c.Name == "load_inside" || c.Name == "cache_hit" || strings.HasPrefix(c.Name, "gpu_") ||
+	return strings.HasPrefix(c.Name, "latency_ratio") || slices.Contains([]string{"valid", "left_out", "repeated", "repeated_why", "cold", "unverified", "hit", "cache_proof"}, c.Name) || strings.HasPrefix(c.Name, "gpu_") ||
 		strings.HasSuffix(c.Name, "_at_most") || // what came in one read
 		slices.ContainsFunc(strings.Split(c.Unit, "/"), func(u string) bool { return u == "s" || u == "ms" })
 }

@@ -192,24 +192,44 @@ func requests(turns int) string {
 	return "the request"
 }
 
-// AnswersTable is what became of the trials of accounts, one row each.
+// AnswersTable is what became of the trials of accounts, one row each: what was left out and
+// why, which times count, what was done again, and what is known of the server's caches.
 func AnswersTable(study string, accounts []*Account) results.Table {
-	t := results.Table{Name: study + "-answers", Title: "Answers, failures and flags", Columns: []results.Column{
+	t := results.Table{Name: study + "-answers", Title: "What became of trials", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
 		CountColumn("trials", "Trials", "stored"), CountColumn("answers", "Answers", ""), CountColumn("failures", "Failures", "left out of every score"),
 		TextColumn("failure_kinds", "Kinds of failure"),
 		CountColumn("truncated", "Truncated", "cut by the token limit"),
-		CountColumn("load_inside", "Load inside", "the model was loaded inside the request"),
-		CountColumn("concurrent", "Concurrent", "another request was in flight"),
-		CountColumn("cache_hit", "Cache hit", "the server says it reused a cache"),
 		CountColumn("retried", "Retried", "more than one attempt"),
-	}}
+		CountColumn("valid", "Valid times", "answers whose time counts"),
+		TextColumn("left_out", "Times left out"),
+		CountColumn("repeated", "Done again", "attempts that were made again because their time did not count"),
+		TextColumn("repeated_why", "Why"),
+		CountColumn("cold", "Cold", "answers in which the server proves that it reused nothing"),
+		CountColumn("unverified", "Unverified", "answers of which that is not known"),
+		CountColumn("hit", "Hit", "answers for which the server reused a cache"),
+		TextColumn("cache_proof", "Proof, or why there is none"),
+	}, Notes: []string{"A time that does not count is left out of every time and ratio; its answer is not. An answer may have several flags."}}
 	for _, a := range accounts {
-		row := []results.Cell{Text(a.Model), Text(a.Arm), Counted(a.Trials, a.Trials), Counted(a.Trials-a.Failed, a.Trials), Counted(a.Failed, a.Trials), Text(a.kinds())}
-		for _, f := range []results.Flag{results.FlagTruncated, results.FlagLoadInside, results.FlagConcurrent, results.FlagCacheHit} {
-			row = append(row, Counted(a.Flags[f], a.Trials-a.Failed))
+		answers := a.Trials - a.Failed
+		row := []results.Cell{Text(a.Model), Text(a.Arm), Counted(a.Trials, a.Trials), Counted(answers, a.Trials), Counted(a.Failed, a.Trials), Text(a.kinds()),
+			Counted(a.Flags[results.FlagTruncated], answers), Counted(a.Retried, a.Trials),
+			Counted(a.times.valid, answers), Text(byFlag(a.Flags)), Counted(a.times.repeats, answers+a.times.repeats), Text(byFlag(a.times.repeated))}
+		var why []string
+		for _, s := range []backends.CacheState{backends.CacheCold, backends.CacheUnverified, backends.CacheHit} {
+			n, w := a.times.in(s)
+			row = append(row, Counted(n, answers))
+			if n > 0 {
+				why = append(why, fmt.Sprintf("%s: %s", s, w))
+			}
 		}
-		t.Rows = append(t.Rows, append(row, Counted(a.Retried, a.Trials)))
+		if n := a.times.policies[""]; n > 0 {
+			why = append(why, fmt.Sprintf("%d not timed", n))
+		}
+		if n := a.times.timeless; n > 0 {
+			why = append(why, fmt.Sprintf("%d without times", n))
+		}
+		t.Rows = append(t.Rows, append(row, Text(strings.Join(why, "; "))))
 	}
 	return t
 }

@@ -33,11 +33,10 @@ func (b Basis) Spent(costs []*Costs) (out []results.Section) {
 }
 
 // Closing are the sections that a study ends with: what answers took, what judges said of
-// them under rubrics, whose section has its name and tables, and what was left out.
-func (b Basis) Closing(r *score.Run, accounts []*Account, costs []*Costs, rubrics []string, judges results.Section) []results.Section {
+// them, whose section has its name and tables, and what was left out.
+func (b Basis) Closing(accounts []*Account, costs []*Costs, judges results.Section) []results.Section {
 	judges.Title, judges.Intro = "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."
-	judges.Figures = CoverageFigure(b.Study, accounts, rubrics, r.Judges)
-	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts), validityTable(b.Study, accounts)}}
+	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts)}}
 	if t, ok := b.ArrivalTable(); ok {
 		out.Tables = append(out.Tables, t)
 	}

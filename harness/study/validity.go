@@ -101,44 +101,6 @@ func byFlag(n map[results.Flag]int) string {
 
 func words(f results.Flag) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-// validityTable says of each account how many times count, why others do not,
-// what was done again, and what is known of the server's caches.
-func validityTable(study string, accounts []*Account) results.Table {
-	t := results.Table{Name: study + "-validity", Title: "Times that count", Columns: []results.Column{
-		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		CountColumn("answers", "Answers", ""),
-		CountColumn("valid", "Valid times", "answers whose time counts"),
-		TextColumn("left_out", "Left out"),
-		CountColumn("repeated", "Done again", "attempts that were made again because their time did not count"),
-		TextColumn("repeated_why", "Why"),
-		CountColumn("cold", "Cold", "answers in which the server proves that it reused nothing"),
-		CountColumn("unverified", "Unverified", "answers of which that is not known"),
-		CountColumn("hit", "Hit", "answers for which the server reused a cache"),
-		TextColumn("cache_proof", "Proof, or why there is none"),
-	}, Notes: []string{"A time that does not count is left out of every time and ratio; its answer is not. An answer may have several flags."}}
-	for _, a := range accounts {
-		answers := a.Trials - a.Failed
-		row := []results.Cell{Text(a.Model), Text(a.Arm), Counted(answers, a.Trials), Counted(a.times.valid, answers), Text(byFlag(a.Flags)),
-			Counted(a.times.repeats, answers+a.times.repeats), Text(byFlag(a.times.repeated))}
-		var why []string
-		for _, s := range []backends.CacheState{backends.CacheCold, backends.CacheUnverified, backends.CacheHit} {
-			n, w := a.times.in(s)
-			row = append(row, Counted(n, answers))
-			if n > 0 {
-				why = append(why, fmt.Sprintf("%s: %s", s, w))
-			}
-		}
-		if n := a.times.policies[""]; n > 0 {
-			why = append(why, fmt.Sprintf("%d not timed", n))
-		}
-		if n := a.times.timeless; n > 0 {
-			why = append(why, fmt.Sprintf("%d without times", n))
-		}
-		t.Rows = append(t.Rows, append(row, Text(strings.Join(why, "; "))))
-	}
-	return t
-}
-
 // cacheMethods says for the methods section what is known of the servers' caches in a
 // study's answers: once of models of which the same holds.
 func cacheMethods(study string, accounts []*Account) []string {

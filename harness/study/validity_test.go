@@ -32,7 +32,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		a.Add(i, r, nil)
 	}
 	var got []string
-	tab := validityTable("s", []*Account{a})
+	tab := AnswersTable("s", []*Account{a})
 	for i, c := range tab.Rows[0] {
 		text := c.Text
 		if c.Estimate != nil {
@@ -40,7 +40,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		}
 		got = append(got, tab.Columns[i].Name+"="+text)
 	}
-	want := []string{"model=m", "arm=x", "answers=5", "valid=3", "left_out=truncated 1, cache hit 1",
+	want := []string{"model=m", "arm=x", "trials=6", "answers=5", "failures=1", "failure_kinds=stalled 1", "truncated=1", "retried=3", "valid=3", "left_out=truncated 1, cache hit 1",
 		"repeated=4", "repeated_why=load inside 1, cache hit 3, throttled 1", "cold=2", "unverified=1", "hit=1",
 		"cache_proof=cold: timings.cache_n; unverified: the reply has no usage; hit: timings.cache_n; 1 not timed"}
 	if !slices.Equal(got, want) {

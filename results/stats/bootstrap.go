@@ -31,9 +31,6 @@ func (s *SplitMix64) Index(n int) int {
 	return int(hi)
 }
 
-// Skip goes on as if n numbers had been drawn.
-func (s *SplitMix64) Skip(n uint64) { *s += SplitMix64(n * increment) }
-
 // Tally draws as many of len(counts) items as there are, with replacement, and adds
 // each to its count: as so many calls of Index. It panics where a count does not fit.
 func (s *SplitMix64) Tally(counts []uint8) {

@@ -283,7 +283,7 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableRepeats); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}})
 	}
-	last := r.basis.Closing(r.Run, r.accounts, r.costs, RubricNames(), results.Section{Name: "cot-judges", Tables: []results.Table{r.Table(tableJudges)}})
+	last := r.basis.Closing(r.accounts, r.costs, results.Section{Name: "cot-judges", Tables: []results.Table{r.Table(tableJudges)}})
 	if energy := &last[0]; energy.Name == "cot-energy" {
 		energy.Figures = append(energy.Figures, figures(r.energyFigure)...)
 	}

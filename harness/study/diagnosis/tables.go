@@ -335,7 +335,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	if !b.Together {
 		list = append(list, b.Efficiency(r, accounts))
 	}
-	return append(list, b.Closing(r, accounts, costs, rubricNames(), section("judges", "", "", "judges"))...)
+	return append(list, b.Closing(accounts, costs, section("judges", "", "", "judges"))...)
 }
 
 // findings say in words what texts add to the images.

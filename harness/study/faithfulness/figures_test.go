@@ -51,10 +51,6 @@ func TestFigures(t *testing.T) {
 	if !strings.Contains(silent.Alt, "m, cues in the words: 66.7 % of 3") {
 		t.Errorf("alternative text %q", silent.Alt)
 	}
-	cover := heat("faithfulness-coverage")
-	if e := cover["m CA · j"]; e == nil || e.Value == nil || *e.Value != 100 {
-		t.Errorf("coverage %+v", e)
-	}
 }
 
 // Where all cases agree, resampling has no doubt, and Wilson's interval stands.

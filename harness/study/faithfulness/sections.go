@@ -72,7 +72,7 @@ func (r *run) sections() []results.Section {
 		}
 	}
 	return append(append(list, r.basis.Spent(r.costs)...),
-		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)}, Figures: study.CoverageFigure(Name, r.accounts, RubricNames(), r.Judges),
+		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)},
 			Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."},
 		r.leftOut())
 }

@@ -257,7 +257,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	if s, ok := capacitySection(b, r, armNames()); ok {
 		list = append(list, s)
 	}
-	return append(list, b.Closing(r, accounts, costs, rubricNames(), results.Section{Name: "qa-judging", Tables: []results.Table{r.Table(tableJudges)}})...)
+	return append(list, b.Closing(accounts, costs, results.Section{Name: "qa-judging", Tables: []results.Table{r.Table(tableJudges)}})...)
 }
 
 // findings say in words what another way of asking changes.
