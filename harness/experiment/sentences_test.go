@@ -301,6 +301,11 @@ func TestUnreadAnswersAreDistrustedFirst(t *testing.T) {
 			if m[1] != m[2] {
 				t.Fatalf("%s: every answer names none: %s", of.study, first[0].Text)
 			}
+			if !slices.ContainsFunc(secs, func(s results.Section) bool {
+				return slices.ContainsFunc(s.Headline, func(h results.Headline) bool { return h.Column == "read" })
+			}) {
+				t.Fatalf("%s: no headline says what share of answers could be read", of.study)
+			}
 		})
 	}
 }
