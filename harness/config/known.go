@@ -27,9 +27,10 @@ type StudyKind struct {
 	Unread string
 	// Knowing are the rubrics that compare an answer with a knowledge base.
 	Knowing []string
-	// Needs are, by rubric, those on whose verdicts it rests.
+	// Needs are, by rubric, those on whose verdicts it rests, as the rubrics say it.
 	Needs map[string][]string
-	// Measured are the rubrics under which nobody is asked who is not named.
+	// Measured are the rubrics under which nobody is asked who is not named: they take
+	// numbers that are made elsewhere.
 	Measured []string
 	// Conditions are what the study can change; none: it changes nothing.
 	Conditions []perturb.Condition

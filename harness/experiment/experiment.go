@@ -60,8 +60,7 @@ func Known() config.Known {
 	}
 	var studies []config.StudyKind
 	for _, d := range All() {
-		studies = append(studies, config.StudyKind{Name: d.Name, Arms: d.Arms, Rubrics: d.Rubrics, Prompts: d.Prompts, Unread: d.Unread, Knowing: d.Knowing,
-			Needs: d.Needs, Measured: d.Measured, Conditions: d.Conditions, Loads: d.Loads, FewShot: d.FewShot})
+		studies = append(studies, d.Kind)
 	}
 	return config.Known{
 		Studies:   studies,

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/render"
@@ -88,27 +89,12 @@ func (f NoDecode) Of(man results.Manifest, model string) string {
 	return f(asked.Server)
 }
 
+// Kind is what bench.yaml may ask of a study.
+type Kind = config.StudyKind
+
 // Definition is what is known of a study before anything of it is chosen.
 type Definition struct {
-	Name    string
-	Arms    []string // in the order of tables, as Rubrics
-	Rubrics []string
-	Prompts []string // templates that a file can replace
-	// Unread is the rubric under which judges are asked that have reads: unread, beside Rubrics;
-	// "": none.
-	Unread string
-	// Knowing are the rubrics that compare an answer with a knowledge base.
-	Knowing []string
-	// Needs are, by rubric, those on whose verdicts it rests, as the rubrics say it.
-	Needs map[string][]string
-	// Measured are the rubrics under which nobody is asked who is not named: they take
-	// numbers that are made elsewhere.
-	Measured []string
-	// Conditions are what the study can change; none: it changes nothing.
-	Conditions []perturb.Condition
-	// Loads says that it can ask the same at several levels of requests in flight, and
-	// FewShot that it can show examples before a question.
-	Loads, FewShot bool
+	Kind
 	// Own says that it asks any data set of questions: who drafts a bench.yaml for data of
 	// their own gets it unless they name another.
 	Own bool

@@ -35,7 +35,7 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread,
+	return study.Definition{Kind: study.Kind{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread},
 		Usual: []string{
 			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",

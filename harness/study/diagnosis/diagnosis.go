@@ -45,8 +45,8 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: studyName, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(), New: newStudy,
-		Needs: map[string][]string{errors: {rubricSplit}}, Measured: []string{report},
+	return study.Definition{Kind: study.Kind{Name: studyName, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(),
+		Needs: map[string][]string{errors: {rubricSplit}}, Measured: []string{report}}, New: newStudy,
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",

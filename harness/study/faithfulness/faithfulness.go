@@ -34,7 +34,7 @@ const Name = studyName
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread, Knowing: []string{rubricCF}, Conditions: allConditions(),
+	return study.Definition{Kind: study.Kind{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread, Knowing: []string{rubricCF}, Conditions: allConditions()},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",

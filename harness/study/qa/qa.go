@@ -33,7 +33,8 @@ const (
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, New: newStudy, Loads: true, FewShot: true, Own: true, First: []string{armAnswer},
+	return study.Definition{Kind: study.Kind{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Loads: true, FewShot: true},
+		New: newStudy, Own: true, First: []string{armAnswer},
 		Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",

@@ -26,7 +26,7 @@ var files embed.FS
 
 // Definition is the study before anything of it is chosen.
 func Definition() study.Definition {
-	return study.Definition{Name: Name, Arms: []string{"ask"}, Rubrics: []string{"hit"}, Prompts: []string{"ask"}, New: made,
+	return study.Definition{Kind: study.Kind{Name: Name, Arms: []string{"ask"}, Rubrics: []string{"hit"}, Prompts: []string{"ask"}}, New: made,
 		Usual: []string{"in_flight: 4"}}
 }
 
