@@ -181,7 +181,7 @@ func scores(report string) (map[string]string, error) {
 			for i, row := range tab.Rows {
 				for j, cell := range row {
 					c := tab.Columns[j]
-					if cell.Estimate == nil || strings.HasPrefix(c.Name, "latency") || strings.HasPrefix(c.Name, "gpu_") || slices.Contains([]string{"valid", "repeated", "cold", "unverified", "hit"}, c.Name) || slices.Contains(results.Flags(), results.Flag(c.Name)) ||
+					if cell.Estimate == nil || strings.HasPrefix(c.Name, "latency") || strings.HasPrefix(c.Name, "gpu_") || strings.HasSuffix(tab.Name, "-answers") && slices.Contains([]string{"valid", "repeated", "cold", "unverified", "hit"}, c.Name) || slices.Contains(results.Flags(), results.Flag(c.Name)) ||
 						slices.ContainsFunc(strings.Split(c.Unit, "/"), func(u string) bool { return slices.Contains([]string{"s", "ms", "J", "W", "kWh", "EUR", "GPU-s"}, u) }) {
 						continue
 					}
