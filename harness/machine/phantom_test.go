@@ -50,3 +50,32 @@ func TestGPUEnergyIsFound(t *testing.T) {
 		}
 	})
 }
+
+// TestPhantomGPUShowsItsCard: each measure is what the card shows.
+func TestPhantomGPUShowsItsCard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := phantom.NewActivity()
+		g := PhantomGPU{phantom.NewGPU(a, phantom.Card{Idle: 10_000, Prefill: 300_000, Decode: 200_000, Memory: 3000, Limit: 100_000,
+			Throttled: []timing.Window{{From: time.Second, To: 2 * time.Second}}})}
+		check := func(power, energy, busy, throttle int64) {
+			t.Helper()
+			var s telemetry.Sample
+			if err := g.Read(&s); err != nil {
+				t.Fatal(err)
+			}
+			for m, want := range map[telemetry.Measure]int64{telemetry.PowerInstant: power, telemetry.Energy: energy, telemetry.CoreBusy: busy,
+				telemetry.MemoryUsed: 1000, telemetry.Throttle: throttle} {
+				if v, ok := s.Get(m); !ok || v != want {
+					t.Errorf("%v is %d (%v), want %d", m, v, ok, want)
+				}
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+		check(10_000, 5e6, 0, 0)
+		a.Begin()
+		time.Sleep(250 * time.Millisecond)
+		check(300_000, 80e6, 100, 0)
+		time.Sleep(500 * time.Millisecond)
+		check(100_000, 180e6, 100, telemetry.ThrottlePower)
+	})
+}
