@@ -488,17 +488,17 @@ func (r *questionReader) readChoice(q *tableQuestion, v value) (want string) {
 
 // numbered is the option that a number means: by its place, or by its text, whose label is given
 // where there is one.
-func (r *questionReader) numbered(q *tableQuestion, n int, label string, named bool) (of string, ok bool, want string) {
+func (r *questionReader) numbered(q *tableQuestion, n int, label string, known bool) (of string, ok bool, want string) {
 	at := n - r.counted
 	inside := r.counted >= 0 && at >= 0 && at < len(q.Options)
 	switch {
-	case named && inside && q.Options[at].Label != label && !r.numbers:
+	case known && inside && q.Options[at].Label != label && !r.numbers:
 		return "", false, fmt.Sprintf("the letter of an option (%d is the text of option %s and the number of option %s)", n, label, q.Options[at].Label)
-	case named && !r.numbers:
+	case known && !r.numbers:
 		return label, true, ""
-	case !named && r.counted < 0:
+	case !known && r.counted < 0:
 		return "", false, "the letter or the text of an option (it cannot be told whether numbers count from 0 or from 1)"
-	case !named && !inside:
+	case !known && !inside:
 		return "", false, fmt.Sprintf("the number of one of %d options, from %d", len(q.Options), r.counted)
 	}
 	return q.Options[at].Label, true, ""

@@ -140,13 +140,13 @@ func (r *questionReader) find(f Field, used map[string]bool) (found []string) {
 		return append(found, "image_path") // where there is no image
 	}
 	if found == nil {
-		return r.several(f.Name, used)
+		return r.numberedColumns(f.Name, used)
 	}
 	return found
 }
 
-// several are a field's columns that one word and letters or numbers name; nil: there are none.
-func (r *questionReader) several(field string, used map[string]bool) []string {
+// numberedColumns are a field's columns that one word and letters or numbers name; nil: there are none.
+func (r *questionReader) numberedColumns(field string, used map[string]bool) []string {
 	letters, numbers := []string{"a", "0", "1"}, []string{"0", "1"}
 	switch field {
 	case fieldOptions:
