@@ -1,6 +1,6 @@
 // Store makes a reader study of answers that were drawn, and reads it back.
 //
-//  1. reading.go makes its cases: what a rater is shown and asked, and nothing of whose
+//  1. This file makes its cases: what a rater is shown and asked, and nothing of whose
 //     answer it is.
 //  2. form.go makes the form of a case from the rubrics, and verdicts from what people said.
 //  3. picture.go makes the pictures again, as they were sent.

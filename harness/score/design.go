@@ -1,10 +1,9 @@
-// Metric computes what a study declares of its sample scores, all of it in
-// one place and from one resampling of items.
+// This file is a Design, and what computes one.
 //
 //  1. A Design says which cells and strata trials fall in, which scores are added up
 //     there (Leaf), and which metrics stand in which table (design.go, table.go).
-//  2. Compute reads what trials scored once, model by model (bymodel.go), into columns
-//     of a PairSample: a number for each item (sample.go).
+//  2. Compute reads what trials scored once, model by model, into columns
+//     of a PairSample: a number for each item (metric_sample.go).
 //  3. Rows of a table are Groups of cells; a Kind makes an estimate of each (group.go,
 //     kinds.go; arithmetic.go for the formulas). A Sum follows from sums of columns and
 //     can be nested and taken by stratum (strata.go); a Direct is anything else.
