@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CaseRates are what a judge says of explanations and discussions of cases of several
+// caseRates are what a judge says of explanations and discussions of cases of several
 // images, whatever stands in them. All are chances, 0..1, drawn one by one.
-type CaseRates struct {
+type caseRates struct {
 	WrongIfRight, WrongIfWrong float64       // a step is not factual: in an explanation that ends in the right answer, in another
 	Critical                   float64       // a step, factual or not
 	Types                      [5]float64    // of a step that is not factual, in the order of ErrorTypes; it may have several
@@ -17,7 +17,7 @@ type CaseRates struct {
 	Grades                     [5][2]float64 // by criterion, in the order of Criteria: the chances of 1 and of 2
 }
 
-// ErrorTypes and Criteria are what CaseRates are of.
+// ErrorTypes and Criteria are what caseRates are of.
 func ErrorTypes() []string {
 	return []string{"reasoning", "image_understanding", "clinical_scenario", "medical_knowledge", "other"}
 }
@@ -30,7 +30,7 @@ func Criteria() []string {
 // CaseJudge is a judge of cases of several images, whose every verdict is drawn by rates
 // that are known; every phantom server has it, too. It answers nothing else.
 func CaseJudge() Judge {
-	return Judge{Name: "judge-of-cases", Cases: &CaseRates{WrongIfRight: .2, WrongIfWrong: .5, Critical: .4,
+	return Judge{Name: "judge-of-cases", Cases: &caseRates{WrongIfRight: .2, WrongIfWrong: .5, Critical: .4,
 		Types: [5]float64{.35, .6, .1, .2, .05}, Factual: .9, Grades: [5][2]float64{{.1, .8}, {.5, .3}, {.2, .75}, {.4, .4}, {.3, .1}}}}
 }
 

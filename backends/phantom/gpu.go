@@ -99,8 +99,8 @@ func NewGPU(of *Activity, c Card) *GPU { return &GPU{c, of} }
 // Card is what it is made of.
 func (g *GPU) Card() Card { return g.card }
 
-// Look is what a card shows at a moment, as of its last tick.
-type Look struct {
+// look is what a card shows at a moment, as of its last tick.
+type look struct {
 	Energy    uint64            // µJ, as its counter has it
 	Power     timing.Milliwatts // with the sensor's noise
 	Busy      int64             // per cent of the tick
@@ -109,7 +109,7 @@ type Look struct {
 }
 
 // Look reads the card now.
-func (g *GPU) Look() Look {
+func (g *GPU) Look() look {
 	at := time.Since(g.of.start)
 	if g.card.Tick > 0 {
 		at = at.Truncate(g.card.Tick)
@@ -129,7 +129,7 @@ func (g *GPU) Look() Look {
 	}
 	noise := 1 + g.card.Noise*(2*NewSource(g.card.Seed^Mix(uint64(at))).Unit()-1)
 	throttled := slices.ContainsFunc(g.card.Throttled, func(w timing.Window) bool { return w.From <= at && at < w.To })
-	return Look{Energy: count, Power: timing.Milliwatts(math.Round(noise * float64(g.power(now, throttled)))), Busy: g.of.busy(at-g.card.Tick, at),
+	return look{Energy: count, Power: timing.Milliwatts(math.Round(noise * float64(g.power(now, throttled)))), Busy: g.of.busy(at-g.card.Tick, at),
 		Memory: g.card.Memory / 3, Throttled: throttled}
 }
 

@@ -9,17 +9,17 @@ import (
 	"assay/timing"
 )
 
-func checkLook[T comparable](t *testing.T, g *GPU, what string, of func(Look) T, want T) {
+func checkLook[T comparable](t *testing.T, g *GPU, what string, of func(look) T, want T) {
 	t.Helper()
 	if v := of(g.Look()); v != want {
 		t.Errorf("%s after %v is %v, want %v", what, time.Since(g.of.start), v, want)
 	}
 }
 
-func power(l Look) timing.Milliwatts { return l.Power }
-func busy(l Look) int64              { return l.Busy }
-func energy(l Look) uint64           { return l.Energy }
-func throttled(l Look) bool          { return l.Throttled }
+func power(l look) timing.Milliwatts { return l.Power }
+func busy(l look) int64              { return l.Busy }
+func energy(l look) uint64           { return l.Energy }
+func throttled(l look) bool          { return l.Throttled }
 
 // Two replies overlap: reading in outweighs writing.
 func TestGPUFollowsItsReaders(t *testing.T) {

@@ -38,7 +38,7 @@ type Judge struct {
 
 	PerChunk time.Duration
 
-	Cases *CaseRates // what it says under the rubrics of cases of several images; nil: it does not know them
+	Cases *caseRates // what it says under the rubrics of cases of several images; nil: it does not know them
 }
 
 // Passes is the chance that a judge passes what is wrong in a text, which may be long.

@@ -102,7 +102,7 @@ type Tone string
 
 // The tones.
 const (
-	TonePlain      Tone = ""
+	tonePlain      Tone = ""
 	ToneSure       Tone = "sure"       // always
 	ToneHedged     Tone = "hedged"     // never sure
 	ToneCalibrated Tone = "calibrated" // sure where it saw clearly, hedged elsewhere

@@ -67,7 +67,7 @@ func TestInstrumentIsRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[Kind]int{}
+	count := map[rowKind]int{}
 	for _, r := range rows {
 		count[r.Kind]++
 		if r.Kind == Exact && !r.OK {

@@ -45,18 +45,18 @@ type Row struct {
 	Found *float64 `json:"found"` // nil: the score does not exist
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	Kind  Kind     `json:"kind"`
+	Kind  rowKind  `json:"kind"`
 	OK    bool     `json:"ok"` // exact: equal; else: the truth lies inside
 }
 
-// Kind says what a Row compares.
-type Kind string
+// rowKind says what a Row compares.
+type rowKind string
 
 // The kinds of rows.
 const (
-	Exact   Kind = "exact"   // nothing is sampled: the score is the ledger's
-	Sampled Kind = "sampled" // the truth is what readers and judges were built to give; one interval in twenty misses it
-	timed   Kind = "timed"   // the truth is when chunks were due or what the GPU drew: a busy machine is late
+	Exact   rowKind = "exact"   // nothing is sampled: the score is the ledger's
+	Sampled rowKind = "sampled" // the truth is what readers and judges were built to give; one interval in twenty misses it
+	timed   rowKind = "timed"   // the truth is when chunks were due or what the GPU drew: a busy machine is late
 )
 
 // exactly is how far apart two computations of the same percentage may be, in
@@ -371,7 +371,7 @@ func cell(secs []results.Section, table, column string, row ...string) (*results
 }
 
 // compared compares a cell with its truth.
-func compared(secs []results.Section, kind Kind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
+func compared(secs []results.Section, kind rowKind, what, score string, truth float64, table, column string, keys ...string) (Row, error) {
 	e, err := cell(secs, table, column, keys...)
 	if err != nil {
 		return Row{}, err
@@ -396,7 +396,7 @@ type rowsOf struct {
 	err  error
 }
 
-func (r *rowsOf) add(kind Kind, what, score string, truth float64, table, column string, keys ...string) {
+func (r *rowsOf) add(kind rowKind, what, score string, truth float64, table, column string, keys ...string) {
 	one, err := compared(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
 	r.list, r.err = append(r.list, one), cmp.Or(r.err, err)
 }

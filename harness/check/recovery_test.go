@@ -158,7 +158,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 		at := slices.IndexFunc(phantom.Profiles(), func(p phantom.Profile) bool { return p.Name == name })
 		c.answers(phantom.Profiles()[at])
 		c.changes(name, b.Sets["cases"].Items, truth)
-		c.judged(name, *phantom.CaseJudge().Cases)
+		c.judged(name, phantom.CaseJudge())
 	}
 	c.rows = append(c.rows, Row{What: readers()[0], Score: "answers changed by an image that does not decide", Found: &c.others, Kind: Exact, OK: c.others == 0})
 	slices.SortStableFunc(c.rows, func(a, b Row) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) // exact ones first
@@ -176,7 +176,7 @@ type comparing struct {
 
 // add compares a cell of a reader; truths of 0 and of 100 that chance has no part in are
 // exact.
-func (c *comparing) add(kind Kind, reader, score string, truth float64, table, column string, keys ...string) {
+func (c *comparing) add(kind rowKind, reader, score string, truth float64, table, column string, keys ...string) {
 	r, err := compared(c.secs, kind, reader, score, truth, diagnosis+"-"+table, column, append([]string{reader}, keys...)...)
 	c.rows, c.errs = append(c.rows, r), append(c.errs, err)
 }
@@ -241,7 +241,8 @@ func (c *comparing) answers(p phantom.Profile) {
 }
 
 // judged compares what the judge's rates have to give.
-func (c *comparing) judged(reader string, r phantom.CaseRates) {
+func (c *comparing) judged(reader string, by phantom.Judge) {
+	r := *by.Cases
 	for answers, wrong := range map[string]float64{"right": r.WrongIfRight, "wrong": r.WrongIfWrong} {
 		for _, steps := range []string{"all", "critical"} {
 			c.add(Sampled, reader, fmt.Sprintf("not factual, %s answers, %s steps", answers, steps), 100*wrong, "steps", "wrong", answers, steps)
@@ -346,7 +347,7 @@ func TestCasesAreRecovered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[Kind]int{}
+	count := map[rowKind]int{}
 	inside := 0
 	for _, r := range rows {
 		count[r.Kind]++

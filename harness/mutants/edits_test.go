@@ -292,7 +292,7 @@ return share, least, most, ok, true`},
 		{dir: "harness/dataset/phantom", tests: "TestCoversAreFoundAndHide|TestCoveredSitesAreNotSure|TestWhatTheNumberSurvives|TestOtherPictures|TestOutlines|TestHeatIsFound", mutants: []mutant{
 			{"edges of the picture vote on its number", "plane.decode", "v < 2*usual && v > -2*usual", "v < 99*usual && v > -99*usual"},
 			{"any border is a number", "plane.decode", "checked == check(n)", "checked == check(n) || other == 63"},
-			{"a cover hides nothing", "View.hides", "4*covered", "covered"},
+			{"a cover hides nothing", "sight.hides", "4*covered", "covered"},
 			{"a picture that is spoilt is covered", "plane.changed", "!spoilt || p.grey[i] < painted", "!spoilt || p.grey[i] < 255"},
 		}},
 		{dir: "perturb", tests: "TestOcclusionNoiseHasTheSpreadOfTheRegion", mutants: []mutant{

@@ -16,9 +16,9 @@ func caseForms() []form {
 	return []form{{askCase, diagnosis, []string{"Which of these diagnoses do the films of this case show?", "What do the films of this case, taken together, show?"}}}
 }
 
-// Case is several films of one patient. One of them shows a severe finding, the
+// patient is several films of one patient. One of them shows a severe finding, the
 // others next to nothing, so that the diagnosis hangs on that film alone.
-type Case struct {
+type patient struct {
 	Films      []Scene
 	Question   Question
 	History    string // says nothing of what is found
@@ -39,12 +39,12 @@ func diagnoses() []Site {
 
 // NewCase draws a case of so many films, whose key film is the keyth, from 1, and
 // whose right option the goldth, from 0, of five.
-func NewCase(seed uint64, index, films, key, gold int) Case {
+func NewCase(seed uint64, index, films, key, gold int) patient {
 	r := phantom.NewSource(phantom.Mix(seed^0x63617365) + uint64(index))
 	sites := diagnoses()
 	shuffle(r, sites)
 	sites = sites[:5]
-	c := Case{Key: key, Diagnosis: named(sites[gold])}
+	c := patient{Key: key, Diagnosis: named(sites[gold])}
 	q := Query{Kind: askCase, Type: diagnosis, Options: lettered(allNamed(sites))}
 	all := Findings{} // of the films together
 	var shown []string

@@ -15,7 +15,7 @@ const caseFilms = 3
 
 // shown is a case with what eyes find on its films.
 type shown struct {
-	Case
+	patient
 	prompt string
 	films  []phantom.Film
 }
@@ -24,7 +24,7 @@ type shown struct {
 var shownCases = sync.OnceValue(func() []shown {
 	var out []shown
 	for i := range 150 {
-		s := shown{Case: NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
+		s := shown{patient: NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
 		for _, f := range s.Films {
 			s.films = append(s.films, open(f.Render(256))...)
 		}

@@ -45,7 +45,7 @@ func heard(prompt string, q Query) []phantom.Cue {
 // say that the finding asked about is worse there, marks on both that it is the
 // same. Only questions that compare sides can be answered so, and only marks on
 // the finding's place count.
-func pointed(view View, size image.Point, q Query) []phantom.Cue {
+func pointed(view sight, size image.Point, q Query) []phantom.Cue {
 	if q.Kind != askSide || q.Type == "bool" || q.Type == "multiple" {
 		return nil
 	}
@@ -86,7 +86,7 @@ func pointed(view View, size image.Point, q Query) []phantom.Cue {
 }
 
 // covers reports whether a mark is drawn where a box is, more or less.
-func covers(m image.Rectangle, box Box, size image.Point) bool {
+func covers(m image.Rectangle, box box, size image.Point) bool {
 	b := image.Rect(box[0]*size.X/100, box[1]*size.Y/100, box[2]*size.X/100, box[3]*size.Y/100)
 	in := m.Intersect(b)
 	area := func(r image.Rectangle) int { return r.Dx() * r.Dy() }

@@ -369,7 +369,7 @@ func TestToneFollowsTheProfile(t *testing.T) {
 		right float64
 		says  string
 	}{
-		{phantom.TonePlain, 1, ""}, {phantom.ToneSure, 0, "Without any doubt"}, {phantom.ToneHedged, 1, "It is possible that"},
+		{"", 1, ""}, {phantom.ToneSure, 0, "Without any doubt"}, {phantom.ToneHedged, 1, "It is possible that"},
 		{phantom.ToneCalibrated, 1, "Without any doubt"}, {phantom.ToneCalibrated, 0, "It is possible that"},
 	} {
 		p.Tone, p.Acuity, p.AcuityCoT, p.Wanders = c.tone, c.right, c.right, 0

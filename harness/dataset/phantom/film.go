@@ -58,12 +58,12 @@ const (
 	tooPale  = 2
 )
 
-// Box is a part of the picture in percent of its width and height: x0 y0 x1 y1.
-type Box [4]int
+// box is a part of the picture in percent of its width and height: x0 y0 x1 y1.
+type box [4]int
 
 type siteInfo struct {
 	key    string // region name, as data sets of chest radiographs use it
-	box    Box
+	box    box
 	grades []string
 	shows  []zone // where it is seen: what covers one of these hides it
 }
@@ -72,20 +72,20 @@ func (s Site) info() siteInfo {
 	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
 	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
 	return [NumSites]siteInfo{
-		effusionRight:    {"PleuralEffusion_Right", Box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
-		effusionLeft:     {"PleuralEffusion_Left", Box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
-		opacityRight:     {"PulmonaryOpacities_Right", Box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
-		opacityLeft:      {"PulmonaryOpacities_Left", Box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
-		atelectasisRight: {"Atelectasis_Right", Box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
-		atelectasisLeft:  {"Atelectasis_Left", Box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
-		heart:            {"HeartSize", Box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
-		congestion:       {"PulmonaryCongestion", Box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
-		venousCatheter:   {"CentralVenousCatheter", Box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
-		gastricTube:      {"GastricTube", Box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
-		chestTubeRight:   {"ChestTube_Right", Box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
-		chestTubeLeft:    {"ChestTube_Left", Box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
-		pacemaker:        {"CardiacPacemaker", Box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
-		exposure:         {"Exposure", Box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
+		effusionRight:    {"PleuralEffusion_Right", box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
+		effusionLeft:     {"PleuralEffusion_Left", box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
+		opacityRight:     {"PulmonaryOpacities_Right", box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
+		opacityLeft:      {"PulmonaryOpacities_Left", box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
+		atelectasisRight: {"Atelectasis_Right", box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
+		atelectasisLeft:  {"Atelectasis_Left", box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
+		heart:            {"HeartSize", box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
+		congestion:       {"PulmonaryCongestion", box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
+		venousCatheter:   {"CentralVenousCatheter", box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
+		gastricTube:      {"GastricTube", box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
+		chestTubeRight:   {"ChestTube_Right", box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
+		chestTubeLeft:    {"ChestTube_Left", box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
+		pacemaker:        {"CardiacPacemaker", box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
+		exposure:         {"Exposure", box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
 	}[s]
 }
 
@@ -93,7 +93,7 @@ func (s Site) info() siteInfo {
 func (s Site) String() string { return s.info().key }
 
 // Box is where the site shows.
-func (s Site) Box() Box { return s.info().box }
+func (s Site) Box() box { return s.info().box }
 
 // Grades are the words of the site's scale, least first.
 func (s Site) Grades() []string { return s.info().grades }

@@ -10,19 +10,19 @@ import (
 	"assay/backends/phantom"
 )
 
-// View is what can be seen in a picture.
-type View struct {
+// sight is what can be seen in a picture.
+type sight struct {
 	// Findings are those of the film. What is covered is not sure; where the picture's border
 	// holds no film's number, nothing is.
 	Findings Findings
 	// Film tells one film from another whatever was drawn over the findings or how the file was
 	// encoded; where nothing is seen, it stands for the pixels.
 	Film  uint64
-	Marks []Mark
+	Marks []mark
 }
 
-// Mark is something that was drawn over a picture.
-type Mark struct {
+// mark is something that was drawn over a picture.
+type mark struct {
 	Kind      markKind
 	At        image.Rectangle // in pixels; of heat, where it is stronger than half of its peak
 	Thickness int             // of an outline, in pixels
@@ -41,16 +41,16 @@ const (
 
 // Look reads the number of the film that a picture shows and compares the picture with the
 // clean film, which clean draws: that size x size pixels large.
-func Look(img image.Image, clean func(s Scene, size int) *image.Gray) View {
+func Look(img image.Image, clean func(s Scene, size int) *image.Gray) sight {
 	p := planes(img)
 	if p.w < 64 || p.w != p.h || p.w > 1<<13 {
-		return View{Film: p.digest()}
+		return sight{Film: p.digest()}
 	}
 	s, ok := p.decode()
 	if !ok {
-		return View{Film: p.digest()}
+		return sight{Film: p.digest()}
 	}
-	v := View{Findings: s.truth, Film: phantom.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
+	v := sight{Findings: s.truth, Film: phantom.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
 	for site := range NumSites {
 		v.Findings[site].Sure = !slices.ContainsFunc(site.info().shows, func(z zone) bool { return v.hides(z, p.w) })
 	}
@@ -58,7 +58,7 @@ func Look(img image.Image, clean func(s Scene, size int) *image.Gray) View {
 }
 
 // hides reports whether a quarter of a zone is covered.
-func (v View) hides(z zone, n int) bool {
+func (v sight) hides(z zone, n int) bool {
 	at, covered := z.pixels(n), 0
 	for _, m := range v.Marks {
 		if m.Kind == markCover || m.Opacity >= allColour {
@@ -193,7 +193,7 @@ func (p plane) changed(clean []uint8) []bool {
 }
 
 // marks are what was drawn over a clean film of the same size.
-func (p plane) marks(clean []uint8) []Mark {
+func (p plane) marks(clean []uint8) []mark {
 	if p.tint == nil && bytes.Equal(p.grey, clean) {
 		return nil
 	}
@@ -208,10 +208,10 @@ func (p plane) marks(clean []uint8) []Mark {
 			}
 		}
 	}
-	var out []Mark
+	var out []mark
 	coloured := false
 	for _, part := range parts(n, func(i int) bool { return counts[i] > 0 && 8*counts[i] >= sizes[i] }) {
-		in, m := p.pixels(part.Rectangle, n), Mark{Kind: markCover}
+		in, m := p.pixels(part.Rectangle, n), mark{Kind: markCover}
 		for y := in.Min.Y; y < in.Max.Y; y++ {
 			for x := in.Min.X; x < in.Max.X; x++ {
 				if changed[y*p.w+x] {
@@ -219,7 +219,7 @@ func (p plane) marks(clean []uint8) []Mark {
 				}
 			}
 		}
-		if least := max(p.w*6/100, 8); m.At.Dx() < least || m.At.Dy() < least || slices.ContainsFunc(out, func(o Mark) bool { return m.At.In(o.At) }) {
+		if least := max(p.w*6/100, 8); m.At.Dx() < least || m.At.Dy() < least || slices.ContainsFunc(out, func(o mark) bool { return m.At.In(o.At) }) {
 			continue
 		}
 		if t := p.hollow(m.At, changed); t > 0 {
@@ -266,7 +266,7 @@ func (p plane) hollow(r image.Rectangle, changed []bool) int {
 
 // heats finds where colour is stronger than about half of its peak: a Gaussian
 // of a box, a quarter of the box wide, stands at .52 of its peak on the border.
-func (p plane) heats() []Mark {
+func (p plane) heats() []mark {
 	n := min(p.w, grid)
 	heat, counts := make([]int, n*n), make([]int, n*n)
 	for y, cells := range p.cells(n) {
@@ -282,12 +282,12 @@ func (p plane) heats() []Mark {
 	if peak < 4 {
 		return nil
 	}
-	var out []Mark
+	var out []mark
 	for _, part := range parts(n, func(c int) bool { return heat[c]*1000 >= peak*524 }) {
 		if part.n < 9 {
 			continue
 		}
-		m := Mark{Kind: markHeat, At: p.pixels(part.Rectangle, n)}
+		m := mark{Kind: markHeat, At: p.pixels(part.Rectangle, n)}
 		for y := part.Min.Y; y < part.Max.Y; y++ {
 			m.Opacity = max(m.Opacity, slices.Max(heat[y*n:][part.Min.X:part.Max.X]))
 		}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // looked draws the last clean film once: most tests change the same one again and again.
-func looked(img image.Image) View {
+func looked(img image.Image) sight {
 	return Look(img, func(s Scene, size int) *image.Gray {
 		if last.img == nil || last.of != s || last.img.Rect.Dx() != size {
 			last.of, last.img = s, s.Render(size)
@@ -116,7 +116,7 @@ func TestANumberIsAFilm(t *testing.T) {
 	})
 }
 
-func pixelsOf(b Box, size int) image.Rectangle {
+func pixelsOf(b box, size int) image.Rectangle {
 	return image.Rect(b[0]*size/100, b[1]*size/100, (b[2]*size+99)/100, (b[3]*size+99)/100)
 }
 
@@ -158,7 +158,7 @@ func TestOverlaysLeaveReadingsAlone(t *testing.T) {
 			copy(outlined.Pix, img.Pix)
 			draw.Draw(outlined, r, image.Black, image.Point{}, draw.Src)
 			draw.Draw(outlined, r.Inset(4), img, r.Inset(4).Min, draw.Src)
-			for what, got := range map[string]View{"outline": looked(outlined), "tint": looked(tinted(img, r))} {
+			for what, got := range map[string]sight{"outline": looked(outlined), "tint": looked(tinted(img, r))} {
 				if got.Film != whole.Film {
 					t.Errorf("case %d: %s on %s changes the film's mark", i, what, site)
 				}
@@ -218,7 +218,7 @@ func TestOtherPicturesHaveNothingSure(t *testing.T) {
 func TestSixteenBits(t *testing.T) {
 	for i := range 12 {
 		s := NewScene(61, i)
-		fine, plain := s.Render16(300), s.Render(300)
+		fine, plain := s.render16(300), s.Render(300)
 		levels := map[uint16]bool{}
 		for y := range 300 {
 			for x := range 300 {
@@ -241,4 +241,23 @@ func TestSixteenBits(t *testing.T) {
 			t.Errorf("case %d: read %v from 16 bits, %v windowed, %v from 8", i, a, c, b)
 		}
 	}
+}
+
+// render16 draws the same film with the levels 0 to 4095 that a detector gives,
+// in 16 bits.
+func (s Scene) render16(size int) *image.Gray16 {
+	img := image.NewGray16(image.Rect(0, 0, size, size))
+	put := func(at int, v int64) { img.Pix[2*at], img.Pix[2*at+1] = uint8(v>>8), uint8(v) }
+	s.expose(size, func(y int, greys []int64) {
+		for x, grey := range greys {
+			if grey != outside {
+				put(y*size+x, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
+			}
+		}
+	})
+	s.encode(size, func(at int, levels int64) {
+		put(at, min(max(int64(img.Pix[2*at])<<8+int64(img.Pix[2*at+1])+16*levels, 0), 252*16))
+	})
+	s.print(size, func(at int) { put(at, 4095) })
+	return img
 }

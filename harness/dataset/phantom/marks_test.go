@@ -70,7 +70,7 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 					box := regionAt(site).Pixels(size, size)
 					got := looked(paintedBy(t, clean, op)).Marks
 					n++
-					want := Mark{Kind: markOutline, At: box, Thickness: thick}
+					want := mark{Kind: markOutline, At: box, Thickness: thick}
 					if len(got) != 1 || got[0].Kind != want.Kind || got[0].Thickness != thick || !filmClose(got[0].At, box, 1) {
 						wrong++
 						t.Logf("%d px, %s, colour %v: drawn %v, found %v", size, site, colour, want, got)

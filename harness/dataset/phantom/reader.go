@@ -35,8 +35,8 @@ func asked(a phantom.Ask) (all, last string) {
 	return all, last
 }
 
-// Reply is a reader's, with what its eyes found as it is.
-type Reply struct {
+// reply is a reader's, with what its eyes found as it is.
+type reply struct {
 	phantom.Reply
 	Seen     Findings // not sure where nothing could be seen
 	Believed Findings
@@ -53,19 +53,19 @@ type mind struct {
 // What chance decides hangs on the film, the question, the way it is asked and
 // the seeds: neither on the wording around the question nor on what was drawn
 // over the film, so that an answer changes only when something changed it.
-func Read(of phantom.Profile, seed uint64, a phantom.Ask) (Reply, error) {
+func Read(of phantom.Profile, seed uint64, a phantom.Ask) (reply, error) {
 	return mind{of, learnt}.read(seed, a)
 }
 
-func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
+func (p mind) read(seed uint64, a phantom.Ask) (reply, error) {
 	all, last := asked(a)
 	q, ok := Understand(all)
 	if a.Schema != nil {
 		answer, err := phantom.Instance(a.Schema)
-		return Reply{Reply: phantom.Reply{Answer: string(answer)}}, err
+		return reply{Reply: phantom.Reply{Answer: string(answer)}}, err
 	}
 	if a.Raw {
-		return Reply{Reply: phantom.Reply{Answer: p.goesOn(a.Prompt)}}, nil
+		return reply{Reply: phantom.Reply{Answer: p.goesOn(a.Prompt)}}, nil
 	}
 	films := a.Films
 	view, size := p.look(films)
@@ -75,13 +75,13 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 		view.Findings, from = read(q, all, view.Findings, from)
 	}
 	if more.MatchString(all) {
-		return Reply{Reply: phantom.Reply{Answer: p.goesOn(all)}}, nil
+		return reply{Reply: phantom.Reply{Answer: p.goesOn(all)}}, nil
 	}
 	if !ok {
 		if text := p.writeCase(last, films, seed, a.Seed); text != "" {
-			return Reply{Reply: phantom.Reply{Answer: text}, Seen: view.Findings}, nil
+			return reply{Reply: phantom.Reply{Answer: text}, Seen: view.Findings}, nil
 		}
-		return Reply{Reply: phantom.Reply{Answer: p.chat(a, view)}, Seen: view.Findings}, nil
+		return reply{Reply: phantom.Reply{Answer: p.chat(a, view)}, Seen: view.Findings}, nil
 	}
 	as := formOf(all, last)
 	stepwise := as != formBare
@@ -97,7 +97,7 @@ func (p mind) read(seed uint64, a phantom.Ask) (Reply, error) {
 		return phantom.NewSource(h.Sum64())
 	}
 
-	r := Reply{Reply: phantom.Reply{Truth: phantom.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}
+	r := reply{Reply: phantom.Reply{Truth: phantom.Truth{Understood: true, Clear: true, Tone: p.Tone}}, Seen: view.Findings}
 	r.Hidden = hidden(view, q.Sites())
 	r.Believed = p.imagine(r.Seen, r.Hidden, draws("imagine"))
 	picks := q.Solve(r.Believed)
@@ -151,9 +151,9 @@ func (p mind) attended(films []phantom.Film) []phantom.Film {
 
 // look is what the pictures that the reader attends to show. What the first does not
 // show, a later one may.
-func (p mind) look(films []phantom.Film) (view View, size image.Point) {
+func (p mind) look(films []phantom.Film) (view sight, size image.Point) {
 	for i, one := range p.attended(films) {
-		v := one.View.(View)
+		v := one.View.(sight)
 		if i == 0 {
 			view, size = v, one.Size
 			continue
@@ -168,7 +168,7 @@ func (p mind) look(films []phantom.Film) (view View, size image.Point) {
 }
 
 // hidden reports whether something of a film that matters is covered.
-func hidden(view View, sites []Site) bool {
+func hidden(view sight, sites []Site) bool {
 	return view.Findings[exposure].Sure && slices.ContainsFunc(sites, func(s Site) bool { return !view.Findings[s].Sure })
 }
 
@@ -252,7 +252,7 @@ func formOf(all, last string) skillForm {
 }
 
 // write puts a reply into the form that is wanted.
-func (p mind) write(r *Reply, f skillForm, thinks bool, reasons, told string) {
+func (p mind) write(r *reply, f skillForm, thinks bool, reasons, told string) {
 	influence := "none"
 	if told != "" {
 		influence = told
@@ -392,7 +392,7 @@ func misread(q Query, f Findings, d *phantom.Source) (Findings, []string) {
 
 // steps words the reasoning. Every step but the conclusion may be wrong by
 // itself; the conclusion is always the one that the answer follows from.
-func (p mind) steps(q Query, r Reply, picks []string, d *phantom.Source) []phantom.Said {
+func (p mind) steps(q Query, r reply, picks []string, d *phantom.Source) []phantom.Said {
 	voice := d.Below(64)
 	told := q.Steps(r.Believed, voice)
 	other, _ := misread(q, r.Believed, d)
@@ -466,7 +466,7 @@ func (p mind) reason(steps []phantom.Said) string {
 }
 
 // chat answers what is no question of ours.
-func (p mind) chat(a phantom.Ask, view View) string {
+func (p mind) chat(a phantom.Ask, view sight) string {
 	switch {
 	case a.JSON:
 		return `{"answer": "unknown"}`

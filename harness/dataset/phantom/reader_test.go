@@ -42,7 +42,7 @@ func examsOf(n int) []exam {
 	return out
 }
 
-func answered(t *testing.T, p phantom.Profile, a phantom.Ask) Reply {
+func answered(t *testing.T, p phantom.Profile, a phantom.Ask) reply {
 	t.Helper()
 	r, err := Read(p, 5, a)
 	if err != nil {
@@ -52,12 +52,12 @@ func answered(t *testing.T, p phantom.Profile, a phantom.Ask) Reply {
 }
 
 // final is what a reply answers.
-func final(r Reply) string {
+func final(r reply) string {
 	lines := strings.Split(r.Answer, "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "Final answer: ")
 }
 
-func kinds(r Reply) []string {
+func kinds(r reply) []string {
 	var out []string
 	for _, s := range r.Steps {
 		out = append(out, s.Kind)
@@ -198,7 +198,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 	film := open(s.Render(256))
 	p := profile(t, "thinker")
 	yes, no := true, false
-	ask := func(think *bool, words string) Reply {
+	ask := func(think *bool, words string) reply {
 		return answered(t, p, phantom.Ask{Prompt: q.Text + words, Films: film, Think: think})
 	}
 	for _, words := range []string{direct, cot} {

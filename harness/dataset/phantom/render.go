@@ -158,25 +158,6 @@ func (s Scene) Render(size int) *image.Gray {
 	return img
 }
 
-// Render16 draws the same film with the levels 0 to 4095 that a detector gives,
-// in 16 bits.
-func (s Scene) Render16(size int) *image.Gray16 {
-	img := image.NewGray16(image.Rect(0, 0, size, size))
-	put := func(at int, v int64) { img.Pix[2*at], img.Pix[2*at+1] = uint8(v>>8), uint8(v) }
-	s.expose(size, func(y int, greys []int64) {
-		for x, grey := range greys {
-			if grey != outside {
-				put(y*size+x, min(max(s.toned(grey)*4095/(255<<8), greyDarkest*16), 252*16))
-			}
-		}
-	})
-	s.encode(size, func(at int, levels int64) {
-		put(at, min(max(int64(img.Pix[2*at])<<8+int64(img.Pix[2*at+1])+16*levels, 0), 252*16))
-	})
-	s.print(size, func(at int) { put(at, 4095) })
-	return img
-}
-
 // outside is no grey: there is no body.
 const outside = -1 << 62
 

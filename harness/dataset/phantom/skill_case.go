@@ -15,11 +15,11 @@ type origins [NumSites]int
 // together is what the pictures that the reader attends to show of a case: of each
 // site the most. Its film is the one that shows most of what is asked, wherever it
 // stands, so that chance falls the same way when others come and go.
-func (p mind) together(films []phantom.Film, sites []Site) (view View, from origins) {
+func (p mind) together(films []phantom.Film, sites []Site) (view sight, from origins) {
 	least := uint64(0)
 	of := make([]uint64, len(films))
 	for i, one := range p.attended(films) {
-		v := one.View.(View)
+		v := one.View.(sight)
 		if of[i] = v.Film; i == 0 || v.Film < least {
 			least = v.Film
 		}
@@ -98,7 +98,7 @@ func (p mind) writeCase(prompt string, films []phantom.Film, seed uint64, asked 
 	for i, one := range films {
 		text := "A frontal chest radiograph."
 		if i < len(p.attended(films)) {
-			v := one.View.(View)
+			v := one.View.(sight)
 			h := fnv.New64a()
 			fmt.Fprintf(h, "caption %s %d %d %d", p.Name, seed, asked, v.Film)
 			f, d := v.Findings, phantom.NewSource(h.Sum64())
