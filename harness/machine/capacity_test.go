@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/load"
 	"assay/harness/machine"
 	"assay/harness/study"
 	"assay/harness/study/qa"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -81,8 +81,12 @@ func swept(t *testing.T, seed uint64, levels []int) (table results.Table, words 
 		ctx, clock := t.Context(), timing.NewClock()
 		judges := map[string][]string{"accuracy": {"rules"}}
 		hour, kwh := perGPUHour, perKWh
+		var names []string
+		for _, c := range perturb.Loads(levels) {
+			names = append(names, c.Name)
+		}
 		if err := st.PutManifest(ctx, results.Manifest{Name: "swept", Seed: 7, Rubrics: map[string]map[string][]string{"qa": judges},
-			Conditions: map[string]map[string]json.RawMessage{"qa": load.Described(levels)}, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}); err != nil {
+			Conditions: map[string]map[string]json.RawMessage{"qa": results.DescribeLoads(names, levels)}, Cost: &results.Cost{Currency: "EUR", GPUHour: &hour, KWh: &kwh}}); err != nil {
 			t.Fatal(err)
 		}
 		var items []results.Item
@@ -104,7 +108,7 @@ func swept(t *testing.T, seed uint64, levels []int) (table results.Table, words 
 				rec.MarkAt(timing.Start, w.From)
 				rec.Chunks([]timing.Chunk{{At: w.To, Runes: 1, Answer: true}}, timing.StampsUser)
 				at = max(at, w.To)
-				trials = append(trials, results.Trial{Key: results.Key{Study: "qa", Model: "m", Item: fmt.Sprint(k), Arm: "answer", Condition: load.Conditions(levels)[i].Name}, Inputs: "x",
+				trials = append(trials, results.Trial{Key: results.Key{Study: "qa", Model: "m", Item: fmt.Sprint(k), Arm: "answer", Condition: perturb.Loads(levels)[i].Name}, Inputs: "x",
 					Attempts: []results.Attempt{{Started: clock.Origin().Add(w.From), Output: &results.Output{Answer: "a", Finish: "stop"},
 						Turns: []results.Turn{{Trace: rec.Trace(), Answer: "a", Finish: "stop", Usage: backends.Usage{CompletionTokens: &tokens[k]}}}}}})
 			}

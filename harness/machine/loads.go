@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"assay/harness/load"
 	"assay/results"
 	"assay/timing"
 )
@@ -13,19 +12,19 @@ import (
 // loads are the levels of a load sweep that a block ran, by arm and condition; none: it
 // is none.
 func loads(man results.Manifest, b *block, flights []results.Flight, group []*device) []results.Load {
-	levels := load.Levels(man, b.study)
+	levels := man.LoadLevels(b.study)
 	if len(levels) == 0 {
 		return nil
 	}
 	type cell struct{ arm, condition string }
-	by := map[cell][]load.Request{}
+	by := map[cell][]results.LoadRequest{}
 	for _, f := range flights {
 		if f.Key.Study != b.study || f.Key.Model != b.model || levels[f.Key.Condition] == 0 {
 			continue
 		}
 		c := cell{f.Key.Arm, f.Key.Condition}
 		for i, w := range f.Turns {
-			r := load.Request{From: w.From, To: w.To, Answered: f.Last && !f.Failed && f.Whole && i == len(f.Turns)-1}
+			r := results.LoadRequest{From: w.From, To: w.To, Answered: f.Last && !f.Failed && f.Whole && i == len(f.Turns)-1}
 			if r.Answered {
 				r.Tokens = f.Tokens
 			}
@@ -49,7 +48,7 @@ func loads(man results.Manifest, b *block, flights []results.Flight, group []*de
 				return joules, true
 			}
 		}
-		l := load.Split(all, levels[c.condition], drawn)
+		l := results.SplitLoad(all, levels[c.condition], drawn)
 		l.Arm, l.Condition, l.Devices = c.arm, c.condition, devices
 		out = append(out, l)
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/harness/load"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -30,8 +30,8 @@ func tellLevels(man results.Manifest, name string, secs []results.Section) error
 		}
 	}
 	arms := map[string]results.Level{} // by what an arm's name ends in
-	for _, n := range load.Levels(man, name) {
-		arms[study.LevelName("", n)] = results.Level{Parameter: load.Param, At: fmt.Sprint(n)}
+	for _, n := range man.LoadLevels(name) {
+		arms[study.LevelName("", n)] = results.Level{Parameter: perturb.ParamInFlight, At: fmt.Sprint(n)}
 	}
 	for _, l := range study.ShotLevels(man, name) {
 		arms[study.ShotsName("", l)] = results.Level{Parameter: study.Param, At: fmt.Sprint(l.Shots)}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
-	"assay/harness/load"
 	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
@@ -466,7 +465,7 @@ func (d *draft) sequence(seed uint64) []slot {
 	// Levels of load run one after the other, and at each one arm after the other: what
 	// is beside a request is then like it.
 	slices.SortStableFunc(slots, func(a, b slot) int {
-		m, n := load.LevelOf(a.condition), load.LevelOf(b.condition)
+		m, n := a.condition.InFlight(), b.condition.InFlight()
 		if m == 0 && n == 0 {
 			return 0
 		}

@@ -24,7 +24,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
-	"assay/harness/load"
 	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
@@ -141,7 +140,7 @@ type Trial struct {
 
 // InFlight is how many requests are to be on the wire together, in a sweep of that; 0:
 // as the study's settings say.
-func (t Trial) InFlight() int { return load.LevelOf(t.Condition) }
+func (t Trial) InFlight() int { return t.Condition.InFlight() }
 
 // Needs are the trials whose answers enter its prompt.
 func (t Trial) Needs() []results.Key {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/load"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -27,9 +27,9 @@ func TestLevelsOfALoadRunOneAfterTheOther(t *testing.T) {
 		b := planned("s", "a", items(8, picture(8, 8, 1)), direct())
 		one := b.Trials
 		b.Trials = nil
-		for i, c := range load.Conditions([]int{1, 2, 4}) {
+		for i, c := range perturb.Loads([]int{1, 2, 4}) {
 			for _, tr := range one {
-				tr.Key.Condition, tr.Condition = c.Name, &load.Conditions([]int{1, 2, 4})[i]
+				tr.Key.Condition, tr.Condition = c.Name, &perturb.Loads([]int{1, 2, 4})[i]
 				b.Trials = append(b.Trials, tr)
 			}
 		}

@@ -18,7 +18,6 @@ import (
 	"maps"
 	"slices"
 
-	"assay/harness/load"
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
@@ -98,7 +97,7 @@ func BasisOf(ctx context.Context, st *store.Store, name string, why NoDecode) (B
 	}
 	how := man.Study(name)
 	b := Basis{Study: name, Manifest: man, NoDecode: why, Prices: Prices{Cost: man.Cost}, Together: how.Timed != nil && !*how.Timed}
-	b.Levels, b.Shots = load.Levels(man, name), ShotLevels(man, name)
+	b.Levels, b.Shots = man.LoadLevels(name), ShotLevels(man, name)
 	for _, d := range man.Datasets {
 		if d.Name == how.Dataset {
 			b.Prices.Items = d.Items

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/load"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/results"
@@ -99,7 +98,7 @@ func lineOf(b study.Basis, m *score.Model, arm string, limited bool) (line, bool
 			rates[i] = l.rate
 		}
 	}
-	if k, ok := load.Knee(rates); ok {
+	if k, ok := results.Knee(rates); ok {
 		out.knee = k
 	}
 	return out, any
@@ -135,14 +134,14 @@ func (l *level) fill(b study.Basis, model, arm, condition string, limited bool) 
 		l.mean.Value, l.mean.Why = new(sum/weight), ""
 	}
 	const noTokens, noJoules = "the server does not count the tokens of every answer", "what the GPUs drew is not known for all of the time"
-	l.rate = load.Rate(all, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true })
-	l.tokens = load.Rate(all, noTokens, func(s results.Stretch) (float64, float64, bool) {
+	l.rate = results.Rate(all, "", func(s results.Stretch) (float64, float64, bool) { return float64(s.Answers), s.Took.Seconds(), true })
+	l.tokens = results.Rate(all, noTokens, func(s results.Stretch) (float64, float64, bool) {
 		if s.Tokens == nil {
 			return 0, 0, false
 		}
 		return float64(*s.Tokens), s.Took.Seconds(), true
 	})
-	l.joules = load.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
+	l.joules = results.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
 		if s.Joules == nil {
 			return 0, 0, false
 		}
@@ -156,13 +155,13 @@ func (l *level) fill(b study.Basis, model, arm, condition string, limited bool) 
 	if l.powerless = b.Prices.NeedsEnergy() && slices.ContainsFunc(all, func(s results.Stretch) bool { return s.Joules == nil }); l.powerless {
 		price = func(gpuSeconds, _ *float64) (float64, bool) { return b.Prices.GPUMoney(gpuSeconds) }
 	}
-	l.money = load.Rate(all, "no price of a GPU-hour is given, or how many GPUs were held is not known", func(s results.Stretch) (float64, float64, bool) {
+	l.money = results.Rate(all, "no price of a GPU-hour is given, or how many GPUs were held is not known", func(s results.Stretch) (float64, float64, bool) {
 		m, ok := price(new(s.Took.Seconds()*held), s.Joules)
 		return m, float64(s.Answers), ok && len(devices) < 2
 	})
 	l.powerless = l.powerless && l.money.Value != nil
 	if _, told := b.Prices.Cost.Grams(0); told {
-		l.co2 = load.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
+		l.co2 = results.Rate(all, noJoules, func(s results.Stretch) (float64, float64, bool) {
 			if s.Joules == nil {
 				return 0, 0, false
 			}
@@ -220,7 +219,7 @@ func capacityTables(name string, lines []line, currency, limits string, building
 		study.SignificantColumn("tokens_per_s", "Tokens", "tokens/s", "of answers, likewise"),
 		s("ttft_median", "TTFT p50", "median of first content - start of the request"), s("ttft_p95", "TTFT p95", "95th percentile"),
 		s("latency_median", "T p50", "median of last content - start of the request"), s("latency_p95", "T p95", "95th percentile"),
-	), Notes: append([]string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*load.Enough)}, building...)}
+	), Notes: append([]string{fmt.Sprintf("The knee is the smallest level whose tokens (answers, where tokens are not counted) a second may be %.0f %% of the greatest: whose interval reaches that. More requests in flight bring little beyond it, and make each wait longer.", 100*results.KneeShare)}, building...)}
 	kept := results.Table{Name: name + "-load-kept", Title: "How each level was kept", Columns: append(slices.Clone(keys),
 		study.SignificantColumn("mean_in_flight", "In flight, mean", "", "requests on the wire, mean over the time in which the level was kept"),
 		study.CountColumn("answers", "Answers", ""))}

@@ -10,13 +10,13 @@
 package qa
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/load"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
@@ -53,7 +53,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	conditions, described := load.Conditions(c.InFlight), load.Described(c.InFlight)
+	conditions, described := perturb.Loads(c.InFlight), describedLoads(c.InFlight)
 	if len(c.Shots) > 0 {
 		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
@@ -144,4 +144,13 @@ func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
 		typ = text.Bool
 	}
 	return study.NewAccuracyCase(it, typ, lettered(it.Options), answer)
+}
+
+// describedLoads is what a store keeps of a load sweep's conditions.
+func describedLoads(levels []int) map[string]json.RawMessage {
+	var names []string
+	for _, c := range perturb.Loads(levels) {
+		names = append(names, c.Name)
+	}
+	return results.DescribeLoads(names, levels)
 }

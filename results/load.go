@@ -1,77 +1,42 @@
-// Package load is how a server answers when more is asked of it at once: the same
-// items at several levels of requests in flight.
-//
-//  1. Conditions are the levels, by which the trials of a sweep are told apart; the
-//     first level is the baseline.
-//  2. Split cuts the answers of one level, once they are stored, into stretches of
-//     time in which the level was kept (results.Load).
-//  3. Rate adds stretches up, with an interval; Knee is the level beyond which more
-//     requests bring little.
-package load
+package results
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"assay/perturb"
-	"assay/results"
 	"assay/results/stats"
 )
 
-// Param is what is swept.
-const Param = "in_flight"
-
-// Conditions are the levels of a sweep, the first of them the baseline. Without levels
-// there is the baseline alone.
-func Conditions(levels []int) []perturb.Condition {
-	out := []perturb.Condition{perturb.Baseline()}
-	for i, n := range levels {
-		if i > 0 {
-			out = append(out, perturb.Condition{Name: fmt.Sprintf("LOAD@%s=%d", Param, n), Family: "LOAD", Kind: perturb.KindLoad, Does: fmt.Sprintf("%d requests in flight", n)})
-		}
-		out[i].Param, out[i].Level = Param, float64(n)
-	}
-	return out
-}
-
-// LevelOf is the level of a condition; 0: it is none of a sweep.
-func LevelOf(c *perturb.Condition) int {
-	if c == nil || c.Param != Param {
-		return 0
-	}
-	return int(c.Level)
-}
-
-// described is what a store keeps of a condition.
-type described struct {
+// loadLevel is what a store keeps of a condition of a load sweep.
+type loadLevel struct {
 	InFlight int `json:"in_flight"`
 }
 
-// Described is what scores need of the levels (study.Study); nil: there is no sweep.
-func Described(levels []int) map[string]json.RawMessage {
+// DescribeLoads is what a store keeps of a load sweep: the levels by the names of their
+// conditions, in the same order; nil: there is no sweep.
+func DescribeLoads(conditions []string, levels []int) map[string]json.RawMessage {
 	if len(levels) == 0 {
 		return nil
 	}
 	out := map[string]json.RawMessage{}
-	for i, c := range Conditions(levels) {
-		b, err := json.Marshal(described{levels[i]})
+	for i, n := range levels {
+		b, err := json.Marshal(loadLevel{n})
 		if err != nil {
-			panic("load: internal error: " + err.Error())
+			panic("results: internal error: " + err.Error())
 		}
-		out[c.Name] = b
+		out[conditions[i]] = b
 	}
 	return out
 }
 
-// Levels are the levels of a study of a run, by condition; none: it is no sweep.
-func Levels(m results.Manifest, study string) map[string]int {
+// LoadLevels are the requests in flight of a study, by condition; none: it is no load sweep.
+func (m Manifest) LoadLevels(study string) map[string]int {
 	out := map[string]int{}
 	for name, raw := range m.Conditions[study] {
-		var d described
+		var d loadLevel
 		if json.Unmarshal(raw, &d) == nil && d.InFlight > 0 {
 			out[name] = d.InFlight
 		}
@@ -79,8 +44,8 @@ func Levels(m results.Manifest, study string) map[string]int {
 	return out
 }
 
-// Request is one that was on the wire.
-type Request struct {
+// LoadRequest is a request of a load sweep that was on the wire.
+type LoadRequest struct {
 	From, To time.Duration // on the session's clock: first write, last content
 	Answered bool          // it led to an answer that counts
 	Tokens   *int          // of that answer; nil: the server does not count
@@ -90,18 +55,18 @@ type Request struct {
 // enough that one hardly depends on the next.
 const stretches = 20
 
-// Split cuts a level into stretches that end with answers, equally many in each. Where n
+// SplitLoad cuts a level into stretches that end with answers, equally many in each. Where n
 // are to be in flight, the level is kept until the last request begins: what is answered
 // later, with fewer and fewer beside it, is left out, and so is time in which nothing
 // was on the wire: that is ours. drawn is what devices drew between two times; nil, or
 // false: it is not known.
-func Split(all []Request, n int, drawn func(from, to time.Duration) (joules float64, ok bool)) results.Load {
-	out := results.Load{InFlight: n}
+func SplitLoad(all []LoadRequest, n int, drawn func(from, to time.Duration) (joules float64, ok bool)) Load {
+	out := Load{InFlight: n}
 	if len(all) == 0 {
 		return out
 	}
 	begin, full := all[0].From, all[0].From
-	var ends []Request
+	var ends []LoadRequest
 	for _, r := range all {
 		begin, full = min(begin, r.From), max(full, r.From)
 	}
@@ -115,17 +80,17 @@ func Split(all []Request, n int, drawn func(from, to time.Duration) (joules floa
 			}
 		}
 	}
-	slices.SortFunc(ends, func(a, b Request) int { return cmp.Compare(a.To, b.To) })
+	slices.SortFunc(ends, func(a, b LoadRequest) int { return cmp.Compare(a.To, b.To) })
 	if len(ends) == 0 || full == begin {
 		return out
 	}
-	busy := busyOf(all)
-	out.Mean = float64(wire) / float64(took(busy, begin, full, nil))
+	busy := wireBusy(all)
+	out.Mean = float64(wire) / float64(busyBetween(busy, begin, full, nil))
 	k := max(1, min(stretches, len(ends)/max(n, 2)))
 	from, done := begin, 0
 	for i := range k {
 		upto := (i + 1) * len(ends) / k
-		s := results.Stretch{Answers: upto - done, Tokens: new(int)}
+		s := Stretch{Answers: upto - done, Tokens: new(int)}
 		for _, r := range ends[done:upto] {
 			if r.Tokens == nil {
 				s.Tokens = nil
@@ -134,7 +99,7 @@ func Split(all []Request, n int, drawn func(from, to time.Duration) (joules floa
 			}
 		}
 		joules, known := 0., drawn != nil
-		s.Took = took(busy, from, ends[upto-1].To, func(a, b time.Duration) {
+		s.Took = busyBetween(busy, from, ends[upto-1].To, func(a, b time.Duration) {
 			if known {
 				j, ok := drawn(a, b)
 				joules, known = joules+j, ok
@@ -149,9 +114,9 @@ func Split(all []Request, n int, drawn func(from, to time.Duration) (joules floa
 	return out
 }
 
-// busyOf is when anything was on the wire, in order.
-func busyOf(all []Request) [][2]time.Duration {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Request) int { return cmp.Compare(a.From, b.From) })
+// wireBusy is when anything was on the wire, in order.
+func wireBusy(all []LoadRequest) [][2]time.Duration {
+	all = slices.SortedFunc(slices.Values(all), func(a, b LoadRequest) int { return cmp.Compare(a.From, b.From) })
 	var out [][2]time.Duration
 	for _, r := range all {
 		if n := len(out); n > 0 && r.From <= out[n-1][1] {
@@ -163,8 +128,8 @@ func busyOf(all []Request) [][2]time.Duration {
 	return out
 }
 
-// took is how much of the time between two moments was busy; each part is shown to see.
-func took(busy [][2]time.Duration, from, to time.Duration, see func(from, to time.Duration)) (sum time.Duration) {
+// busyBetween is how much of the time between two moments was busy; each part is shown to see.
+func busyBetween(busy [][2]time.Duration, from, to time.Duration, see func(from, to time.Duration)) (sum time.Duration) {
 	for _, w := range busy {
 		a, b := max(from, w[0]), min(to, w[1])
 		if a < b {
@@ -180,15 +145,15 @@ func took(busy [][2]time.Duration, from, to time.Duration, see func(from, to tim
 // Rate is a ratio of sums over stretches, with the t interval of a ratio: as if
 // stretches were drawn one by one. why says why there is none where one of the two is
 // not known.
-func Rate(all []results.Stretch, why string, of func(results.Stretch) (num, den float64, ok bool)) *results.Estimate {
-	e := &results.Estimate{Why: "the level was not kept for as long as one answer takes: give it more items"}
+func Rate(all []Stretch, why string, of func(Stretch) (num, den float64, ok bool)) *Estimate {
+	e := &Estimate{Why: "the level was not kept for as long as one answer takes: give it more items"}
 	var num, den float64
 	var parts [][2]float64
 	for _, s := range all {
 		e.N += s.Answers
 		x, y, ok := of(s)
 		if !ok {
-			return &results.Estimate{Why: why}
+			return &Estimate{Why: why}
 		}
 		num, den, parts = num+x, den+y, append(parts, [2]float64{x, y})
 	}
@@ -212,12 +177,12 @@ func Rate(all []results.Stretch, why string, of func(results.Stretch) (num, den 
 	return e
 }
 
-// Enough is the share of the greatest rate that counts as all of it.
-const Enough = .95
+// KneeShare is the share of the greatest rate that counts as all of it.
+const KneeShare = .95
 
 // Knee is the index of the smallest level whose rate may be 95 % of the greatest: whose
 // interval reaches that. levels ascend; false: a rate is not known.
-func Knee(rates []*results.Estimate) (int, bool) {
+func Knee(rates []*Estimate) (int, bool) {
 	most := math.Inf(-1)
 	for _, r := range rates {
 		if r == nil || r.Value == nil {
@@ -230,7 +195,7 @@ func Knee(rates []*results.Estimate) (int, bool) {
 		if r.High != nil {
 			high = max(high, *r.High)
 		}
-		if high >= Enough*most {
+		if high >= KneeShare*most {
 			return i, true
 		}
 	}
