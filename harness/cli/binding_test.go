@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/harness/calibrate"
+	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -296,7 +296,7 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	if err != nil || !strings.Contains(out, "written to calibration.json") {
 		t.Fatalf("calibrate: %v\n%s", err, out)
 	}
-	file, err := calibrate.Read(filepath.Join(dir, "calibration.json"))
+	file, err := machine.ReadCalibration(filepath.Join(dir, "calibration.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"assay/harness/calibrate"
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/machine"
@@ -37,7 +36,7 @@ func (s streams) calibrateCommand() *cli.Command {
 			if c.NArg() > 1 {
 				return usage("calibrate: expected one store, found %d arguments", c.NArg())
 			}
-			f := calibrate.File{Made: time.Now().UTC().Truncate(time.Second), Efficiency: c.Float64("efficiency"), Others: timing.Milliwatts(1000 * c.Float64("others"))}
+			f := machine.Calibration{Made: time.Now().UTC().Truncate(time.Second), Efficiency: c.Float64("efficiency"), Others: timing.Milliwatts(1000 * c.Float64("others"))}
 			if !(f.Efficiency >= .5 && f.Efficiency <= 1) || !(f.Others >= 0 && f.Others <= 1e7) {
 				return usage("calibrate: expected an efficiency of 0.5 to 1 and others of 0 to 10000 W, found %g and %g", f.Efficiency, float64(f.Others)/1000)
 			}
@@ -80,7 +79,7 @@ func (s streams) calibrateCommand() *cli.Command {
 }
 
 // calibrate fits the GPUs of the last session that has some and a meter.
-func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error {
+func (s streams) calibrate(c *cli.Context, path string, f *machine.Calibration) error {
 	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
 		return err
@@ -121,7 +120,7 @@ func (s streams) calibrate(c *cli.Context, path string, f *calibrate.File) error
 			if about.Remote {
 				continue
 			}
-			card, err := calibrate.CardOf(about, func(yield func(telemetry.Sample) bool) {
+			card, err := machine.Calibrate(about, func(yield func(telemetry.Sample) bool) {
 				for one, err := range machine.Stored(c.Context, st, ses.ID, i) {
 					if bad = err; err != nil || !yield(one) {
 						return

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"assay/backends/phantom"
-	"assay/harness/calibrate"
 	"assay/harness/config"
 	"assay/results"
 	"assay/timing"
@@ -78,7 +77,7 @@ func FindProbes(cfg *config.Config, places map[string]results.Place, act *phanto
 	if t.Calibration == "" {
 		return probes, problems
 	}
-	file, err := calibrate.Read(t.Calibration)
+	file, err := ReadCalibration(t.Calibration)
 	if err != nil {
 		add(nil, []telemetry.Problem{{Source: "calibration", What: err.Error()}})
 	}

@@ -1,4 +1,4 @@
-package calibrate
+package machine
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ import (
 	"assay/timing/timingtest"
 )
 
-// slow is how many times as long as recorded a load lasts: a plug says a figure a second.
-const slow = 4
+// slowed is how many times as long as recorded a load lasts: a plug says a figure a second.
+const slowed = 4
 
 // watched plays recordings one after the other: what the driver said 20 times a second, and
 // what a plug of the meter, asked over HTTP, said once a second.
@@ -33,7 +33,7 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 	var now time.Duration // of the recording that is played
 	var playing timingtest.Trace
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := max(0, now-time.Second/slow)
+		from := max(0, now-time.Second/slowed)
 		mw := float64(playing.Energy(timing.Window{From: from, To: now})) / (now - from).Seconds()
 		fmt.Fprintf(w, `{"id":0,"apower":%.1f}`, mw/1000)
 	}))
@@ -47,11 +47,11 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 	var parts []part
 	for _, name := range names {
 		playing = all[slices.IndexFunc(all, func(tr timingtest.Trace) bool { return tr.Name == name })]
-		long := (playing.Length() - 100*time.Millisecond).Truncate(time.Second/slow) * slow
+		long := (playing.Length() - 100*time.Millisecond).Truncate(time.Second/slowed) * slowed
 		for at := time.Second; at < long; at += 50 * time.Millisecond {
 			var one telemetry.Sample
 			one.At = begin + at
-			now = at / slow
+			now = at / slowed
 			one.Set(telemetry.PowerInstant, int64(playing.Says(timingtest.Instant, now)))
 			one.Set(telemetry.PowerAverage, int64(playing.Says(timingtest.Draw, now)))
 			mj += float64(playing.Says(timingtest.Instant, now)) * .05
@@ -76,7 +76,7 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 	return samples, meter, func(w timing.Window) timing.Millijoules {
 		for _, p := range parts {
 			if w.From >= p.begin && w.To <= p.end {
-				return slow * p.tr.Energy(timing.Window{From: (w.From - p.begin) / slow, To: (w.To - p.begin) / slow})
+				return slowed * p.tr.Energy(timing.Window{From: (w.From - p.begin) / slowed, To: (w.To - p.begin) / slowed})
 			}
 		}
 		t.Fatal(w)
@@ -84,14 +84,14 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 	}
 }
 
-var card = telemetry.Device{Source: "nvml", ID: "GPU-1", Name: "NVIDIA GeForce RTX 3090", Kind: telemetry.GPU,
+var rtx3090 = telemetry.Device{Source: "nvml", ID: "GPU-1", Name: "NVIDIA GeForce RTX 3090", Kind: telemetry.GPU,
 	Facts: []telemetry.Fact{{Name: "compute_capability", Value: "8.6"}, {Name: "driver", Value: "535.54.03"}}}
 
 // TestAnRTX3090IsCalibrated by a plug that shows what the meter of its recordings did: the gain is
 // that of the recordings' authors, and energies come out nearer and with less doubt.
 func TestAnRTX3090IsCalibrated(t *testing.T) {
 	samples, meter, truth := watched(t, "step-rtx3090", "pulses-rtx3090")
-	c, err := CardOf(card, slices.Values(samples), meter)
+	c, err := Calibrate(rtx3090, slices.Values(samples), meter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,18 +104,18 @@ func TestAnRTX3090IsCalibrated(t *testing.T) {
 	}
 	// Through the file, as a run reads it.
 	path := filepath.Join(t.TempDir(), "calibration.json")
-	b, _ := json.Marshal(File{Meter: "plug", Efficiency: 1, Cards: []Card{c}})
+	b, _ := json.Marshal(Calibration{Meter: "plug", Efficiency: 1, Cards: []CalibratedGPU{c}})
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	file, err := Read(path)
+	file, err := ReadCalibration(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if file.Scales("GPU-2") != nil {
-		t.Error("another card has its scales")
+		t.Error("another rtx3090 has its scales")
 	}
-	as := card
+	as := rtx3090
 	as.Scales = file.Scales(as.ID)
 	w := timing.Window{From: 10 * time.Second, To: 20 * time.Second}
 	energy := func(d telemetry.Device) timing.Energy {
@@ -129,7 +129,7 @@ func TestAnRTX3090IsCalibrated(t *testing.T) {
 		}
 		return e
 	}
-	before, after, want := energy(card), energy(as), truth(w)
+	before, after, want := energy(rtx3090), energy(as), truth(w)
 	t.Logf("10 s: %.0f J by the meter; before %.0f ± %.0f, calibrated %.0f ± %.0f", want/1000, before.Gross/1000, *before.Absolute/1000, after.Gross/1000, *after.Absolute/1000)
 	if math.Abs(float64(after.Gross-want)) > float64(*after.Absolute) || *after.Absolute > *before.Absolute/2 || math.Abs(float64(before.Gross/want)-1) < .04 {
 		t.Errorf("%.0f J: before %.0f ± %.0f, calibrated %.0f ± %.0f", want, before.Gross, *before.Absolute, after.Gross, *after.Absolute)
@@ -166,8 +166,8 @@ func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 		}), "something else draws"},
 		{"another meter's watts", three, change(threeMeter, func(_ int, r timing.PowerReading) timing.Milliwatts { return 10 * r.Power }), "not of the same power"},
 	} {
-		if card, err := CardOf(card, slices.Values(c.samples), c.meter); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q; %+v", c.name, err, c.want, card.Fits)
+		if rtx3090, err := Calibrate(rtx3090, slices.Values(c.samples), c.meter); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q; %+v", c.name, err, c.want, rtx3090.Fits)
 		}
 	}
 	for text, want := range map[string]string{
@@ -175,7 +175,7 @@ func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 		`{}`: "it has no GPU",
 		`{"cards":[{"id":"GPU-1","fits":{"instant":{"gain":0}}}]}`: "expected a gain of 0.5 to 2",
 	} {
-		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseCalibration([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

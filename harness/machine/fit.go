@@ -1,9 +1,4 @@
-// Package calibrate fits the sensors of GPUs on a meter that was watched beside them, and
-// keeps the fits in a file that telemetry.calibration names.
-//
-//  1. Of takes what a run stored of a GPU and a meter, and fits each of the GPU's figures.
-//  2. Read gives the scales of a file's GPUs to whoever finds devices.
-package calibrate
+package machine
 
 import (
 	"fmt"

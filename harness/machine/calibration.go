@@ -1,4 +1,4 @@
-package calibrate
+package machine
 
 import (
 	"encoding/json"
@@ -13,27 +13,27 @@ import (
 	"assay/timing/telemetry"
 )
 
-// File is what a calibration found.
-type File struct {
+// Calibration is what a calibration found.
+type Calibration struct {
 	Made  time.Time `json:"made"`
 	Meter string    `json:"meter"`
 	// The meter is taken to show Efficiency x its watts, less Others, of the GPU.
 	Efficiency float64           `json:"efficiency"`
 	Others     timing.Milliwatts `json:"others_mw"`
-	Cards      []Card            `json:"cards"`
+	Cards      []CalibratedGPU   `json:"cards"`
 }
 
-// Card is one GPU, with a fit of each figure that deserves one.
-type Card struct {
+// CalibratedGPU is one GPU, with a fit of each figure that deserves one.
+type CalibratedGPU struct {
 	ID      string            `json:"id"` // UUID, or PCI address
 	Name    string            `json:"name"`
 	Fits    map[string]fit    `json:"fits"`              // by telemetry.Instant, Average, Counter
 	Refused map[string]string `json:"refused,omitempty"` // why another one has none
 }
 
-// CardOf fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
-func CardOf(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (Card, error) {
-	c := Card{ID: d.ID, Name: d.Name, Fits: map[string]fit{}, Refused: map[string]string{}}
+// Calibrate fits a GPU's figures on what a meter showed beside them. It fails where none deserves it.
+func Calibrate(d telemetry.Device, samples iter.Seq[telemetry.Sample], meter []timing.PowerReading) (CalibratedGPU, error) {
+	c := CalibratedGPU{ID: d.ID, Name: d.Name, Fits: map[string]fit{}, Refused: map[string]string{}}
 	figures := map[string][]timing.PowerReading{}
 	var ticks []timing.CounterReading // where the counter was seen changed
 	for s := range samples {
@@ -88,8 +88,8 @@ func counted(ticks []timing.CounterReading) (out []timing.PowerReading) {
 }
 
 // Scales are those of a device; nil: the file has none of it.
-func (f File) Scales(id string) map[string]timing.Scale {
-	i := slices.IndexFunc(f.Cards, func(c Card) bool { return c.ID == id })
+func (f Calibration) Scales(id string) map[string]timing.Scale {
+	i := slices.IndexFunc(f.Cards, func(c CalibratedGPU) bool { return c.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -100,12 +100,12 @@ func (f File) Scales(id string) map[string]timing.Scale {
 	return out
 }
 
-// Read takes in a file that assay calibrate wrote.
-func Read(path string) (File, error) {
-	var f File
+// ReadCalibration takes in a file that assay calibrate wrote.
+func ReadCalibration(path string) (Calibration, error) {
+	var f Calibration
 	b, err := os.ReadFile(path)
 	if err == nil {
-		f, err = parse(b)
+		f, err = parseCalibration(b)
 	}
 	if err != nil {
 		return f, fmt.Errorf("telemetry.calibration: %s: %w", path, err)
@@ -113,8 +113,8 @@ func Read(path string) (File, error) {
 	return f, nil
 }
 
-func parse(b []byte) (File, error) {
-	var f File
+func parseCalibration(b []byte) (Calibration, error) {
+	var f Calibration
 	if err := json.Unmarshal(b, &f); err != nil {
 		return f, fmt.Errorf("it is none of assay calibrate's files: %w", err)
 	}
