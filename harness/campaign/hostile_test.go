@@ -25,7 +25,6 @@ import (
 	"assay/backends/vllm"
 	"assay/backends/wire"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/timing"
 )
 
@@ -323,7 +322,7 @@ func hostileFiles(ref *reference) []class {
 		}},
 		{"an M3CoTBench folder with changed bytes", func(t *testing.T, rng *rand.Rand) error {
 			dir := filepath.Join(t.TempDir(), "m3")
-			if err := disk.WriteM3CoTBench(dir, 12); err != nil {
+			if err := datasettest.WriteM3CoTBench(dir, 12); err != nil {
 				return err
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "*.xlsx"))
@@ -337,7 +336,7 @@ func hostileFiles(ref *reference) []class {
 		}},
 		{"a TAIX-VQA folder with changed bytes", func(t *testing.T, rng *rand.Rand) error {
 			dir := t.TempDir()
-			if err := disk.WriteTAIX(dir, "test", 2, 64); err != nil {
+			if err := datasettest.WriteTAIX(dir, "test", 2, 64); err != nil {
 				return err
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "data", "*.parquet"))
@@ -368,7 +367,7 @@ func swollen(t *testing.T, rng *rand.Rand) error {
 			says = 100
 		}
 		what = fmt.Sprintf("a question of %d MB, which says %d bytes", n>>20, says)
-		if err := disk.WriteSwollen(path, "question", n, says); err != nil {
+		if err := datasettest.WriteSwollen(path, "question", n, says); err != nil {
 			return err
 		}
 	}

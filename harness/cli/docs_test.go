@@ -15,7 +15,6 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	films "assay/harness/dataset/phantom"
 	"assay/perturb"
 )
@@ -271,11 +270,11 @@ func readersData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	if err := disk.WriteM3CoTBench(in("M3CoTBench"), 12); err != nil {
+	if err := datasettest.WriteM3CoTBench(in("M3CoTBench"), 12); err != nil {
 		t.Fatal(err)
 	}
 	put(t, in("FILE"), datasettest.TAIXKnowledge(false))
-	if err := disk.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
+	if err := datasettest.WriteTAIX(in("TAIX-VQA"), "test", 2, 64); err != nil {
 		t.Fatal(err)
 	}
 	assay(t, dir, 0, "dataset", "example", "csv", "example")

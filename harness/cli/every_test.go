@@ -13,7 +13,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	films "assay/harness/dataset/phantom"
 	"assay/harness/dataset/table"
 	"assay/harness/experiment"
@@ -39,8 +38,8 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, write := range map[string]func(string) error{
-		dataset.KindM3CoTBench: func(dir string) error { return disk.WriteM3CoTBench(dir, 12) },
-		dataset.KindTAIX:       func(dir string) error { return disk.WriteTAIX(dir, "test", 1, 64) },
+		dataset.KindM3CoTBench: func(dir string) error { return datasettest.WriteM3CoTBench(dir, 12) },
+		dataset.KindTAIX:       func(dir string) error { return datasettest.WriteTAIX(dir, "test", 1, 64) },
 		dataset.KindMedThinkVQA: func(dir string) error {
 			cases, err := datasettest.MedCases(2)
 			if err != nil {

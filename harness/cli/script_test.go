@@ -20,7 +20,6 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/cli"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	films "assay/harness/dataset/phantom"
 	"assay/results/store"
 )
@@ -121,7 +120,7 @@ func TestScripts(t *testing.T) {
 				if neg || len(args) != 1 {
 					ts.Fatalf("usage: m3cot DIR")
 				}
-				ts.Check(disk.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
+				ts.Check(datasettest.WriteM3CoTBench(ts.MkAbs(args[0]), 12))
 			},
 			// taix DIR KNOWLEDGE GAPPY: a synthetic folder in TAIX-VQA's format, a knowledge
 			// base that knows it, and one that does not know all of it.
@@ -133,7 +132,7 @@ func TestScripts(t *testing.T) {
 				if len(args) == 4 {
 					patients = 2
 				}
-				ts.Check(disk.WriteTAIX(ts.MkAbs(args[0]), "test", patients, 128))
+				ts.Check(datasettest.WriteTAIX(ts.MkAbs(args[0]), "test", patients, 128))
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), datasettest.TAIXKnowledge(false), 0o644))
 				ts.Check(os.WriteFile(ts.MkAbs(args[2]), datasettest.TAIXKnowledge(true), 0o644))
 			},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/plan"
 )
 
@@ -19,7 +18,7 @@ import (
 // one model. heap-peak-MB is the most that lived on the heap meanwhile.
 func BenchmarkTAIXLoadAndPlan(b *testing.B) {
 	dir := b.TempDir()
-	if err := disk.WriteTAIX(filepath.Join(dir, "taix"), "test", 206, 400); err != nil {
+	if err := datasettest.WriteTAIX(filepath.Join(dir, "taix"), "test", 206, 400); err != nil {
 		b.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "knowledge.json"), datasettest.TAIXKnowledge(false), 0o644); err != nil {

@@ -22,7 +22,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/results/stats"
@@ -365,10 +364,10 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 		err = datasettest.WriteMedThinkVQA(filepath.Join(dir, "med"), "test", cases, false)
 	}
 	if err == nil {
-		err = disk.WriteM3CoTBench(filepath.Join(dir, "m3"), 12)
+		err = datasettest.WriteM3CoTBench(filepath.Join(dir, "m3"), 12)
 	}
 	if err == nil {
-		err = disk.WriteTAIX(filepath.Join(dir, "taix"), "test", 2, 64)
+		err = datasettest.WriteTAIX(filepath.Join(dir, "taix"), "test", 2, 64)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
@@ -19,7 +18,7 @@ import (
 func datasetFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
+	if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -114,12 +113,12 @@ func TestDigestCoversItemsAndImages(t *testing.T) {
 	}
 	rows := datasetCells(t, 13)
 	rows[1][2] = "C"
-	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
 	}
 	c := open(t, dir)
 	rows[1][6] = "more"
-	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
 	}
 	if open(t, dir).Digest == c.Digest {
@@ -174,7 +173,7 @@ func TestM3CoTBenchReportsEveryBadRow(t *testing.T) {
 	set(9, 8, "not what the question says")           // row 10: option column
 	set(13, 0, 99)                                    // row 14: no task, no image
 	path := filepath.Join(dir, "M3CoTBench.xlsx")
-	if err := disk.WriteWorkbook(path, rows); err != nil {
+	if err := datasettest.WriteWorkbook(path, rows); err != nil {
 		t.Fatal(err)
 	}
 	types := [][]any{{"index", "analysis_type"}}
@@ -182,7 +181,7 @@ func TestM3CoTBenchReportsEveryBadRow(t *testing.T) {
 		types = append(types, []any{r.Index, r.AnalysisType})
 	}
 	types[10][1] = "Guessing" // item 10: row 11 of type.xlsx
-	if err := disk.WriteWorkbook(filepath.Join(dir, "type.xlsx"), types); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "type.xlsx"), types); err != nil {
 		t.Fatal(err)
 	}
 	images := filepath.Join(dir, "images")
@@ -228,7 +227,7 @@ func TestOptionColumns(t *testing.T) {
 	rows[0] = append(rows[0], "A", "B", "C", "D")
 	rows[1] = append(rows[1], "Left half", "Right half", "Both halves", "Neither half") // the same as inside
 	rows[4] = append(rows[4], "one", "two", nil, nil)                                   // only here
-	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, dir)
@@ -249,7 +248,7 @@ func TestAnswersThatAreTruthValues(t *testing.T) {
 	dir := datasetFolder(t)
 	rows := datasetCells(t, 13)
 	rows[3][2], rows[7][2], rows[4][2] = true, false, 1
-	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, dir)
@@ -274,7 +273,7 @@ func TestWorkbooksAreKnownByTheirColumns(t *testing.T) {
 	if kind, err := sniff(dir, table.NewLibrary()); kind != KindM3CoTBench || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
-	if err := disk.WriteWorkbook(filepath.Join(dir, "second.xlsx"), datasetCells(t, 1)); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "second.xlsx"), datasetCells(t, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := M3CoTBench("m3", dir); err == nil || !strings.Contains(err.Error(), "leave one") {
@@ -320,7 +319,7 @@ func TestKeyStepsOfTheColumnsAreNoSecondPath(t *testing.T) {
 	r := datasettest.Rows(1)[0]
 	rows[1] = append(rows[1], fmt.Sprintf(`{"solution1": %q, "solution2": %q, "solution3": %q, "solution4": null}`, r.Modality, r.Feature, r.KeyConclusion))
 	rows[2] = append(rows[2], `{"solution1": ["CT", "another way"]}`)
-	if err := disk.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(dir, "M3CoTBench.xlsx"), rows); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, dir)

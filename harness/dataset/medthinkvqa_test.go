@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
@@ -36,7 +35,7 @@ func TestMedThinkVQA(t *testing.T) {
 		asText bool
 	}{
 		{"jsonl", datasettest.WriteMedThinkVQA, false}, {"jsonl, options as text", datasettest.WriteMedThinkVQA, true},
-		{"parquet", disk.WriteMedThinkParquet, false}, {"parquet, options as text", disk.WriteMedThinkParquet, true},
+		{"parquet", datasettest.WriteMedThinkParquet, false}, {"parquet, options as text", datasettest.WriteMedThinkParquet, true},
 	} {
 		dir := t.TempDir()
 		if err := way.write(dir, "test", cases, way.asText); err != nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 )
 
@@ -149,7 +148,7 @@ func TestClusterOfAColumn(t *testing.T) {
 // it has no such column.
 func TestClusterOfEveryFormat(t *testing.T) {
 	m3 := t.TempDir()
-	if err := disk.WriteM3CoTBench(m3, 12); err != nil {
+	if err := datasettest.WriteM3CoTBench(m3, 12); err != nil {
 		t.Fatal(err)
 	}
 	myTable := [][]any{{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis", "PatientID"}}
@@ -157,7 +156,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		myTable = append(myTable, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, nil, []any{"Ann Lee", 77.0, "Bo"}[i/4]})
 	}
 	myTable[12][7] = nil
-	if err := disk.WriteWorkbook(filepath.Join(m3, "M3CoTBench.xlsx"), myTable); err != nil {
+	if err := datasettest.WriteWorkbook(filepath.Join(m3, "M3CoTBench.xlsx"), myTable); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := datasettest.TAIXRows(3, 64)
@@ -170,7 +169,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 	}
 	rows[95].PatientID = " "
 	taix := filepath.Join(t.TempDir(), "test-00000-of-00001.parquet")
-	if err := disk.WriteParquet(taix, rows); err != nil {
+	if err := datasettest.WriteParquet(taix, rows); err != nil {
 		t.Fatal(err)
 	}
 	cases := medCases(t, 6) // chapters take turns
@@ -179,7 +178,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 	if err := datasettest.WriteMedThinkVQA(lines, "test", cases, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.WriteMedThinkParquet(packed, "test", cases, false); err != nil {
+	if err := datasettest.WriteMedThinkParquet(packed, "test", cases, false); err != nil {
 		t.Fatal(err)
 	}
 	plain := jsonlFile(t, `{"id":"1","images":["a.png"],"question":"Q?","type":"short","answer":"x","modality":"CT","Answer":"Ann Lee"}

@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 )
 
 func TestOf(t *testing.T) {
 	dir := t.TempDir()
-	if err := disk.WriteM3CoTBench(dir, 13); err != nil {
+	if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(Source{Kind: KindM3CoTBench, Name: "m3", Path: dir}, table.NewLibrary())
@@ -46,7 +45,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	}
 	rows[4].Answer, rows[5].Type = "perhaps", "guess"
 	file := filepath.Join(t.TempDir(), "test-00000-of-00001.parquet")
-	if err := disk.WriteParquet(file, rows); err != nil {
+	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Open(Source{Kind: KindTAIX, Name: "taix", Path: file, Split: "test"}, table.NewLibrary())

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/dataset/table"
 	"assay/perturb"
 )
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 func taixFolder(t testing.TB, images int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := disk.WriteTAIX(dir, "test", images, 96); err != nil {
+	if err := datasettest.WriteTAIX(dir, "test", images, 96); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -137,7 +136,7 @@ func TestTAIXKeepsPatientsToItself(t *testing.T) {
 	}
 	rows[4].Answer, rows[5].Type, rows[6].Image.Bytes, rows[7] = "perhaps", "guess", []byte("no image"), rows[8]
 	file := filepath.Join(t.TempDir(), "test-00000-of-00001.parquet")
-	if err := disk.WriteParquet(file, rows); err != nil {
+	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
 	d := openTAIX(t, file, nil)
@@ -194,7 +193,7 @@ func TestTAIXGaps(t *testing.T) {
 func TestTAIXSplits(t *testing.T) {
 	dir := t.TempDir()
 	for i, split := range Splits() {
-		if err := disk.WriteTAIX(dir, split, 2+i, 48); err != nil {
+		if err := datasettest.WriteTAIX(dir, split, 2+i, 48); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +227,7 @@ func TestTAIXOptionsFromAnswers(t *testing.T) {
 		rows[i].Question, _, _ = strings.Cut(rows[i].Question, " (")
 	}
 	file := filepath.Join(t.TempDir(), "x.parquet")
-	if err := disk.WriteParquet(file, rows); err != nil {
+	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
 	d := openTAIX(t, file, nil)
@@ -303,7 +302,7 @@ func TestTAIXWrongColumns(t *testing.T) {
 	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: file}, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), "not a Parquet file") {
 		t.Errorf("error %v", err)
 	}
-	if err := disk.WriteTable(file, []struct {
+	if err := datasettest.WriteTable(file, []struct {
 		UID, Question string
 		Answer        int64
 	}{{"u", "q", 1}}); err != nil {

@@ -3,14 +3,14 @@ package dataset
 import (
 	"testing"
 
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 )
 
 // BenchmarkTAIX opens a test split of the published size, 6,592 rows about 206
 // images of 210 kB, and loads pictures from it.
 func BenchmarkTAIX(b *testing.B) {
 	dir := b.TempDir()
-	if err := disk.WriteTAIX(dir, "test", 206, 400); err != nil {
+	if err := datasettest.WriteTAIX(dir, "test", 206, 400); err != nil {
 		b.Fatal(err)
 	}
 	kb := knowledgeFile(b, false)

@@ -18,7 +18,7 @@ import (
 	"assay/backends/backendtest/tinymodel"
 	"assay/backends/ollama"
 	"assay/backends/wire"
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 	"assay/perturb"
 	"assay/results"
 	"assay/timing"
@@ -161,7 +161,7 @@ func TestRealOllamaFindsHits(t *testing.T) {
 		}
 		for policy, want := range map[results.CachePolicy]backends.CacheState{results.PolicyWarm: backends.CacheHit, results.PolicyCold: backends.CacheCold} {
 			dir := t.TempDir()
-			if err := disk.WriteM3CoTBench(filepath.Join(dir, "data"), items); err != nil {
+			if err := datasettest.WriteM3CoTBench(filepath.Join(dir, "data"), items); err != nil {
 				t.Fatal(err)
 			}
 			const asked = 6

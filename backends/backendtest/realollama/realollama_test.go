@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"assay/backends/backendtest/tinymodel"
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -95,7 +95,7 @@ func (g target) run(t *testing.T, dir string, args ...string) (int, string) {
 func (g target) folder(t *testing.T, model string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := disk.WriteM3CoTBench(filepath.Join(dir, "data"), items); err != nil {
+	if err := datasettest.WriteM3CoTBench(filepath.Join(dir, "data"), items); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(bench(g.url, model)), 0o644); err != nil {

@@ -17,7 +17,6 @@ import (
 
 	"assay/backends/backendtest/tinymodel"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 	"assay/harness/study/faithfulness"
 	"assay/results"
 	"assay/results/store"
@@ -65,7 +64,7 @@ func (g target) taixFolder(t *testing.T, bench string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := disk.WriteTAIX(filepath.Join(dir, "taix"), "test", taixImages, 112); err != nil {
+	if err := datasettest.WriteTAIX(filepath.Join(dir, "taix"), "test", taixImages, 112); err != nil {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{"knowledge.json": datasettest.TAIXKnowledge(false), "bench.yaml": []byte(bench)} {

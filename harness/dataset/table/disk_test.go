@@ -11,14 +11,14 @@ import (
 
 	_ "golang.org/x/image/webp"
 
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 )
 
 // TestWriteM3CoTBench: the folder that tests read is the same each time, and its pictures are.
 func TestWriteM3CoTBench(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	for _, dir := range []string{a, b} {
-		if err := disk.WriteM3CoTBench(dir, 13); err != nil {
+		if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestWriteM3CoTBench(t *testing.T) {
 			t.Errorf("%s: %v", filepath.Base(name), err)
 		}
 	}
-	if disk.WriteM3CoTBench(t.TempDir(), 11) == nil {
+	if datasettest.WriteM3CoTBench(t.TempDir(), 11) == nil {
 		t.Error("11 items were accepted")
 	}
 }

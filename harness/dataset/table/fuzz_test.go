@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 )
 
 // FuzzRead: a damaged shard is an error, or rows whose pictures are what the shard
 // says or cannot be loaded; no damage ends the program.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
-	if err := disk.WriteTAIX(dir, "test", 1, 64); err != nil {
+	if err := datasettest.WriteTAIX(dir, "test", 1, 64); err != nil {
 		f.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "data", "*.parquet"))

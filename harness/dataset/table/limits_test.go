@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 )
 
 // made is how many bytes a function makes room for.
@@ -87,7 +87,7 @@ type asked struct {
 func TestPagesUnpackToMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	for says, want := range map[int32]string{MaxPicture + 1: "found one that says 268435457 bytes", 36: "found one that unpacks to more bytes"} {
-		if err := disk.WriteSwollen(path, "image", MaxPicture+1, says); err != nil {
+		if err := datasettest.WriteSwollen(path, "image", MaxPicture+1, says); err != nil {
 			t.Fatal(err)
 		}
 		var err error

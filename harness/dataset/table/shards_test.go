@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/datasettest/disk"
 )
 
 func TestRead(t *testing.T) {
@@ -18,7 +17,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows[40].Image.Bytes, rows[41].Image.Bytes, rows[42].Answer = nil, []byte("text"), ""
-	if err := disk.WriteParquet(file, rows); err != nil {
+	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assay/harness/dataset/datasettest/disk"
+	"assay/harness/dataset/datasettest"
 )
 
 // FuzzWorkbook: a damaged workbook is an error, or sheets whose rows can be read
@@ -18,7 +18,7 @@ func FuzzWorkbook(f *testing.F) {
 		{{}, {nil, ""}},
 	} {
 		path := filepath.Join(dir, string(rune('a'+i))+".xlsx")
-		if err := disk.WriteWorkbook(path, cells); err != nil {
+		if err := datasettest.WriteWorkbook(path, cells); err != nil {
 			f.Fatal(err)
 		}
 		data, err := os.ReadFile(path)

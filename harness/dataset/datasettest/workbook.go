@@ -1,6 +1,6 @@
 // Package disk writes the data sets of datasettest whose files take a library to write:
 // workbooks and Parquet.
-package disk
+package datasettest
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/xuri/excelize/v2"
-
-	"assay/harness/dataset/datasettest"
 )
 
 // WriteM3CoTBench writes a folder in M3CoTBench's format: M3CoTBench.xlsx,
@@ -20,16 +18,16 @@ func WriteM3CoTBench(dir string, items int) error {
 	if items < 12 {
 		return fmt.Errorf("write a synthetic M3CoTBench folder: %d items, need at least 12", items)
 	}
-	rows := datasettest.Rows(items)
+	rows := Rows(items)
 	if err := os.MkdirAll(filepath.Join(dir, "images"), 0o755); err != nil {
 		return fmt.Errorf("write a synthetic M3CoTBench folder: %w", err)
 	}
 	head := []any{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis"}
 	table, types := [][]any{head}, [][]any{{"index", "analysis_type"}}
 	for i, r := range rows {
-		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, datasettest.OrNil(r.AdditionalAnalysis)})
+		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, OrNil(r.AdditionalAnalysis)})
 		types = append(types, []any{r.Index, r.AnalysisType})
-		ext, b, err := datasettest.Picture(i)
+		ext, b, err := Picture(i)
 		if err != nil {
 			return fmt.Errorf("draw item %d: %w", r.Index, err)
 		}

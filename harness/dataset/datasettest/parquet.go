@@ -1,4 +1,4 @@
-package disk
+package datasettest
 
 import (
 	"encoding/json"
@@ -8,19 +8,17 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-
-	"assay/harness/dataset/datasettest"
 )
 
 // WriteTAIX writes a folder in TAIX-VQA's format: 32 questions about each of so
 // many images of side x side pixels, in data/SPLIT-0000K-of-00002.parquet.
 func WriteTAIX(dir, split string, images, side int) error {
-	rows, err := datasettest.TAIXRows(images, side)
+	rows, err := TAIXRows(images, side)
 	if err != nil {
 		return fmt.Errorf("write a synthetic TAIX-VQA folder: %w", err)
 	}
 	half := images / 2 * 32
-	for k, part := range [][]datasettest.TAIXRow{rows[:half], rows[half:]} {
+	for k, part := range [][]TAIXRow{rows[:half], rows[half:]} {
 		if err := WriteParquet(filepath.Join(dir, "data", fmt.Sprintf("%s-%05d-of-00002.parquet", split, k)), part); err != nil {
 			return err
 		}
@@ -30,7 +28,7 @@ func WriteTAIX(dir, split string, images, side int) error {
 
 // WriteParquet writes rows as the data set's own files are: all columns nullable,
 // dictionaries, row groups of a hundred rows, Snappy, pages of version 1.
-func WriteParquet(path string, rows []datasettest.TAIXRow) error {
+func WriteParquet(path string, rows []TAIXRow) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write a synthetic Parquet file: %w", err)
 	}
@@ -39,7 +37,7 @@ func WriteParquet(path string, rows []datasettest.TAIXRow) error {
 		return fmt.Errorf("write a synthetic Parquet file: %w", err)
 	}
 	defer f.Close()
-	w := parquet.NewGenericWriter[datasettest.TAIXRow](f, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1))
+	w := parquet.NewGenericWriter[TAIXRow](f, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1))
 	if _, err := w.Write(rows); err != nil {
 		return fmt.Errorf("write a synthetic Parquet file: %w", err)
 	}
@@ -59,7 +57,7 @@ func WriteTable[T any](path string, rows []T) error {
 
 // WriteMedThinkParquet writes SPLIT.parquet with embedded images and as many image
 // columns as the largest case needs. asText writes the options as JSON in a text.
-func WriteMedThinkParquet(dir, split string, cases []datasettest.MedCase, optionsAsText bool) error {
+func WriteMedThinkParquet(dir, split string, cases []MedCase, optionsAsText bool) error {
 	most := 0
 	for _, c := range cases {
 		most = max(most, len(c.Images))
@@ -91,7 +89,7 @@ func WriteMedThinkParquet(dir, split string, cases []datasettest.MedCase, option
 	defer f.Close()
 	w := parquet.NewGenericWriter[map[string]any](f, parquet.NewSchema("cases", group), parquet.MaxRowsPerRowGroup(10), parquet.Compression(&parquet.Snappy))
 	for _, c := range cases {
-		row := map[string]any{"title": c.Title, "CLINICAL_HISTORY": c.History, "IMAGING_FINDINGS": c.Findings, "discussion": datasettest.OrNil(c.Discussion), "interval_text": c.Interval,
+		row := map[string]any{"title": c.Title, "CLINICAL_HISTORY": c.History, "IMAGING_FINDINGS": c.Findings, "discussion": OrNil(c.Discussion), "interval_text": c.Interval,
 			"correct_answer": c.Answer, "correct_answer_text": c.Options[c.Answer], "ICD Chapter": c.Chapter, "ICD Block": c.Block, "ICD Category": c.Category,
 			"is_longitudinal": c.Longitudinal, "timepoint_count": float64(c.Timepoints), "image_count": int64(len(c.Images))}
 		if optionsAsText {
@@ -109,7 +107,7 @@ func WriteMedThinkParquet(dir, split string, cases []datasettest.MedCase, option
 		}
 		for k, im := range c.Images {
 			for part, v := range map[string]string{"id": im.ID, "path": im.Path, "caption": im.Caption, "modality": im.Modality, "sub_modality": im.Submodality} {
-				row[fmt.Sprintf("image_%02d_%s", k+1, part)] = datasettest.OrNil(v)
+				row[fmt.Sprintf("image_%02d_%s", k+1, part)] = OrNil(v)
 			}
 			row[fmt.Sprintf("image_%02d", k+1)] = map[string]any{"bytes": im.File, "path": im.Path}
 		}
