@@ -221,9 +221,8 @@ func (b *Backend) decode(buffer *wire.Buffer, rec *timing.Recorder) (*backends.R
 		if len(bytes.TrimSpace(e.Data)) == 0 { // an event all the same; some servers keep a connection alive with it
 			continue
 		}
-		if p, ok := inBand(e.Data); ok {
-			p.Status = buffer.Status
-			return r, chunks, b.classify(p).error(buffer.Fail)
+		if c, ok := backends.ReadComplaint(e.Data); ok {
+			return r, chunks, b.classify(Problem{Status: buffer.Status, Complaint: c}).error(buffer.Fail)
 		}
 		var c chunk
 		if err := json.Unmarshal(e.Data, &c); err != nil {

@@ -1,8 +1,7 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,10 +11,8 @@ import (
 
 // Problem is what a server says when it does not answer.
 type Problem struct {
-	Status  int    // HTTP status; 200 for an error inside a stream
-	Message string // the server's own words
-	Type    string // "exceed_context_size_error", "NotFoundError", ...
-	Code    string // "model_not_found", "400", ...
+	Status int // HTTP status; 200 for an error inside a stream
+	backends.Complaint
 
 	kind backends.Kind
 	hint string
@@ -25,70 +22,14 @@ func (p Problem) error(fail func(backends.Kind, string, string) *backends.Error)
 	return fail(p.kind, p.Message, p.hint)
 }
 
-// Says reports whether the message has one of the words, whatever the case.
-func (p Problem) Says(words ...string) bool {
-	m := strings.ToLower(p.Message)
-	for _, w := range words {
-		if strings.Contains(m, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // Problem reads and classifies the body of a reply that is not 200.
 func (b *Backend) Problem(status int, body []byte) Problem {
-	p, ok := inBand(body)
-	if !ok {
-		p.Message = backends.Excerpt(body)
-		if p.Message == "" {
-			p.Message = http.StatusText(status)
-		}
+	p := Problem{Status: status}
+	var ok bool
+	if p.Complaint, ok = backends.ReadComplaint(body); !ok {
+		p.Message = cmp.Or(backends.Excerpt(body), http.StatusText(status))
 	}
-	p.Status = status
 	return b.classify(p)
-}
-
-// inBand reads an error object: {"error":{message,type,code}}, {"error":"..."},
-// {"object":"error","message":...} of older vLLM, {"detail":...} of FastAPI.
-func inBand(data []byte) (Problem, bool) {
-	if !bytes.Contains(data, []byte(`"error"`)) && !bytes.Contains(data, []byte(`"detail"`)) {
-		return Problem{}, false
-	}
-	type words struct {
-		Message string          `json:"message"`
-		Type    string          `json:"type"`
-		Code    json.RawMessage `json:"code"`
-	}
-	var e struct {
-		Error  json.RawMessage `json:"error"`
-		Detail json.RawMessage `json:"detail"`
-		Object string          `json:"object"`
-		words
-	}
-	if json.Unmarshal(data, &e) != nil {
-		return Problem{}, false
-	}
-	w := e.words
-	switch {
-	case len(e.Error) > 0 && string(e.Error) != "null":
-		w = words{}
-		if json.Unmarshal(e.Error, &w.Message) != nil && (json.Unmarshal(e.Error, &w) != nil || w.Message == "") {
-			w.Message = string(e.Error)
-		}
-	case e.Object == "error":
-	case len(e.Detail) > 0 && string(e.Detail) != "null":
-		if json.Unmarshal(e.Detail, &w.Message) != nil {
-			w.Message = string(e.Detail)
-		}
-	default:
-		return Problem{}, false
-	}
-	code := strings.Trim(string(w.Code), `"`)
-	if code == "null" {
-		code = ""
-	}
-	return Problem{Message: w.Message, Type: w.Type, Code: code}, true
 }
 
 // classify says what kind of failure p is and what to do about it.
