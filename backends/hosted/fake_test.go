@@ -137,9 +137,9 @@ func ask(t *testing.T, b *Backend, req *backends.Request) (*backends.Response, *
 	return nil, e
 }
 
-func account(t *testing.T, raw []byte) Account {
+func stored(t *testing.T, raw []byte) account {
 	t.Helper()
-	var a Account
+	var a account
 	if err := json.Unmarshal(raw, &a); err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}

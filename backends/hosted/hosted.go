@@ -21,11 +21,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
-	"golang.org/x/time/rate"
 
 	"assay/backends"
 	"assay/backends/wire"
@@ -57,8 +56,8 @@ func (p *Price) of(prompt, answer int) float64 {
 	return (float64(prompt)*p.Input + float64(answer)*p.Output) / 1e6
 }
 
-// Account is what was stored of a request beside its answer.
-type Account struct {
+// account is what is stored of a request beside its answer.
+type account struct {
 	Served      string `json:"served,omitempty"` // the model, as the reply names it
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Cost is what was paid, or may have been where the reply does not say: AtMost.
@@ -77,11 +76,8 @@ type Backend struct {
 	http     *http.Client
 	pace     *pace
 	purse    *purse
-
-	model llms.Model
-
-	mu   sync.Mutex
-	last Account // of the last good answer
+	model    llms.Model
+	last     atomic.Pointer[account] // of the last good answer; nil: none came
 }
 
 // New makes a backend. key is the API key, "" for none; spent is what was paid before,
@@ -93,30 +89,21 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 	}
 	b := &Backend{set: s, provider: providers()[i]}
 	b.base = strings.TrimRight(cmp.Or(s.URL, b.provider.url), "/")
-	if u, err := url.Parse(b.base); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("hosted: expected an address such as %s, found none that can be used", cmp.Or(b.provider.url, "https://api.example.org/v1"))
+	at, err := url.Parse(b.base)
+	if err != nil || at.Host == "" {
+		return nil, fmt.Errorf("hosted: expected an address such as %s, found none that can be used", b.provider.url)
 	}
 	if s.Budget > 0 && s.Price == nil {
 		return nil, errors.New("hosted: expected a price where there is a budget, found none")
 	}
-	b.answers, b.messages = wire.Mask(append(proxySecrets(b.base), key)...)
-	b.purse = &purse{price: s.Price, limit: s.Budget, spent: spent, settled: make(chan struct{})}
-	b.pace = &pace{}
-	if s.Requests > 0 {
-		b.pace.requests = rate.NewLimiter(rate.Limit(float64(s.Requests)/60), 1)
-	}
-	if s.Tokens > 0 {
-		b.pace.tokens = rate.NewLimiter(rate.Limit(float64(s.Tokens)/60), s.Tokens)
-	}
-	b.http = &http.Client{
-		Transport: &exchanger{key: key, bearer: b.provider.bearer, next: &http.Transport{
-			Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
-			DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 30 * time.Second,
-		}},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	var err error
-	if b.model, err = b.provider.client(b, cmp.Or(key, "none")); err != nil { // it wants some
+	b.answers, b.messages = wire.Mask(append(proxySecrets(at), key)...)
+	b.purse = &purse{price: cmp.Or(s.Price, &Price{}), limit: s.Budget, spent: spent, settled: make(chan struct{})}
+	b.pace = &pace{requests: perMinute(s.Requests, 1), tokens: perMinute(s.Tokens, s.Tokens)}
+	b.http = &http.Client{Transport: &exchanger{key: key, header: b.provider.header, scheme: b.provider.scheme, next: &http.Transport{
+		Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+		DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 30 * time.Second,
+	}}}
+	if b.model, err = b.provider.client(b); err != nil {
 		return nil, fmt.Errorf("hosted: %s", b.messages(err.Error()))
 	}
 	return b, nil
@@ -132,12 +119,8 @@ func proxy(r *http.Request) (*url.URL, error) {
 }
 
 // proxySecrets are what the proxy on the way to an address is told, and may tell again.
-func proxySecrets(base string) []string {
-	r, err := http.NewRequest(http.MethodPost, base, nil)
-	if err != nil {
-		return nil
-	}
-	u, err := proxy(r)
+func proxySecrets(to *url.URL) []string {
+	u, err := proxy(&http.Request{URL: to})
 	if err != nil || u == nil || u.User == nil {
 		return nil
 	}
@@ -148,17 +131,29 @@ func proxySecrets(base string) []string {
 // Identify says what answered last; it sends nothing. Before the first answer nothing
 // is known.
 func (b *Backend) Identify(_ context.Context, model string) (backends.Identity, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.last.Served == "" {
-		return backends.Identity{}, &backends.Error{Kind: backends.ErrUnreachable, Op: "identify " + model, Message: "no answer has come yet that names the model"}
+	last := b.last.Load()
+	if last == nil || last.Served == "" {
+		return backends.Identity{}, &backends.Error{Kind: backends.ErrUnreachable, Op: "identify " + model,
+			Message: "no answer has come yet that names the model"}
 	}
-	return backends.Identity{Server: "hosted " + b.set.Provider, Version: b.last.Fingerprint, Model: b.last.Served}, nil
+	return backends.Identity{Server: "hosted " + b.set.Provider, Version: last.Fingerprint, Model: last.Served}, nil
 }
 
 // Generate asks once. It waits until limits let the request go; nothing of it is
 // timed, so the recorder stays empty. A reply is read whole: nothing streams.
 func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing.Recorder) (*backends.Response, error) {
+	x := &exchange{}
+	r, e := b.ask(ctx, req, x)
+	if e != nil {
+		e.Op, e.Status, e.Sent = "POST "+b.messages(b.base), x.status, x.sent
+		e.Message = b.messages(e.Message)
+		return nil, e
+	}
+	return r, nil
+}
+
+// ask is Generate; its errors are yet to be masked.
+func (b *Backend) ask(ctx context.Context, req *backends.Request, x *exchange) (*backends.Response, *backends.Error) {
 	size, answer := len(req.Schema)+overhead, req.Sampling.MaxTokens
 	for _, m := range req.Messages {
 		size += len(m.Text)
@@ -166,26 +161,13 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 			size += len(p.Bytes)
 		}
 	}
-	x := &exchange{}
-	fail := func(kind backends.Kind, message, hint string) *backends.Error {
-		return &backends.Error{Kind: kind, Op: b.op(), Message: b.messages(message), Hint: hint, Status: x.status}
+	if e := b.purse.hold(ctx, size, answer); e != nil {
+		return nil, e
 	}
-	if err := b.purse.hold(ctx, size, answer); err != nil {
-		if ctx.Err() != nil {
-			return nil, fail(backends.ErrCancelled, err.Error(), "")
-		}
-		return nil, fail(backends.ErrBudget, err.Error(), "raise budget: of the judge and run assay judge: what is judged stays")
-	}
-	var acc Account
+	var acc account
 	defer func() { b.purse.settle(size, answer, acc.Cost) }()
-	if err := b.pace.wait(ctx, size/bytesPerToken+answer, req.Timeouts.Busy); err != nil {
-		var closed closedError
-		if errors.As(err, &closed) {
-			e := fail(backends.ErrBusy, err.Error(), "")
-			e.After = &closed.left
-			return nil, e
-		}
-		return nil, fail(backends.ErrCancelled, err.Error(), "")
+	if e := b.pace.wait(ctx, size/bytesPerToken+answer, req.Timeouts.Busy); e != nil {
+		return nil, e
 	}
 	whole := ctx
 	if req.Timeouts.Total > 0 {
@@ -196,33 +178,29 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, _ *timing
 	msgs, opts := b.talk(req)
 	_, err := b.model.GenerateContent(context.WithValue(whole, exchangeKey{}, x), msgs, opts...) // tells nothing that x does not, unless nothing was made
 	x.body = []byte(b.answers(string(x.body)))                                                   // before an excerpt cuts it
-	e := b.failed(ctx, whole, x, err, req.Timeouts.Total)
+	e := failed(ctx, whole, x, err, req.Timeouts.Total)
+	if x.sent == nil {
+		return nil, e
+	}
 	var rep reply
 	if e == nil {
 		rep, e = b.read(x)
 	}
-	if x.sent != nil {
-		b.charge(&acc, rep.Usage, x, size, answer)
-	}
-	acc.Served, acc.Fingerprint = rep.model, rep.fingerprint
-	raw, jerr := json.Marshal(acc)
-	if jerr != nil {
-		panic("hosted: internal error: an account does not marshal: " + jerr.Error())
+	acc = b.account(&rep, x.status, size, answer)
+	raw, err := json.Marshal(acc)
+	if err != nil {
+		panic("hosted: internal error: an account does not marshal: " + err.Error())
 	}
 	if e != nil {
-		if x.sent != nil {
-			e.Sent, e.Usage, e.Raw = x.sent, rep.Usage, raw
-		}
-		if e.Kind == backends.ErrBusy && e.After != nil {
+		if e.After != nil {
 			b.pace.hold(time.Now().Add(*e.After)) // for all who ask this provider
 		}
+		e.Usage, e.Raw = rep.Usage, raw
 		return nil, e
 	}
-	b.mu.Lock()
-	b.last = acc
-	b.mu.Unlock()
-	return &backends.Response{Answer: rep.text, Reasoning: rep.reasoning, Finish: rep.finish, Usage: rep.Usage, Sent: x.sent,
-		Server: backends.Timings{Raw: raw}, Odd: rep.odd}, nil
+	b.last.Store(&acc)
+	rep.Sent, rep.Server.Raw = x.sent, raw
+	return &rep.Response, nil
 }
 
 const (
@@ -232,30 +210,28 @@ const (
 	bytesPerToken = 3
 )
 
-func (b *Backend) op() string { return "POST " + b.messages(b.base) }
-
-// charge says what a request that left has cost: nothing where the provider refused
-// it, the usage where it tells one, and otherwise the most that it can have been.
-func (b *Backend) charge(acc *Account, u backends.Usage, x *exchange, size, answer int) {
+// account is what a request that left has cost: nothing where the provider refused it,
+// the usage where it tells one, and otherwise the most that it can have been.
+func (b *Backend) account(r *reply, status, size, answer int) account {
+	acc := account{Served: r.Served, Fingerprint: r.fingerprint}
 	if b.set.Price == nil {
-		return
+		return acc
 	}
-	acc.Currency = b.set.Price.Currency
 	cost := 0.0
-	switch {
-	case x.status != 0 && x.status != http.StatusOK:
-	case u.PromptTokens != nil && u.CompletionTokens != nil:
-		cost = b.set.Price.of(*u.PromptTokens, *u.CompletionTokens)
+	switch prompt, said := r.Usage.PromptTokens, r.Usage.CompletionTokens; {
+	case status != 0 && status != http.StatusOK:
+	case prompt != nil && said != nil:
+		cost = b.set.Price.of(*prompt, *said)
 	default:
 		cost, acc.AtMost = b.set.Price.of(size, answer), true
 	}
-	acc.Cost = &cost
+	acc.Cost, acc.Currency = &cost, b.set.Price.Currency
+	return acc
 }
 
-// Spent is what was paid until now, with what was paid before.
-func (b *Backend) Spent() (money float64, currency string) {
-	if b.set.Price == nil {
-		return 0, ""
-	}
-	return b.purse.paid(), b.set.Price.Currency
+// Spent is what was paid until now, in Price.Currency, with what was paid before.
+func (b *Backend) Spent() float64 {
+	b.purse.mu.Lock()
+	defer b.purse.mu.Unlock()
+	return b.purse.spent
 }

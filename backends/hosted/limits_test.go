@@ -107,7 +107,7 @@ func TestClosedForLong(t *testing.T) {
 		if took := time.Since(start); took > req.Timeouts.Busy || n.Load() != 1 {
 			t.Errorf("%d requests in %v", n.Load(), took)
 		}
-		if paid, _ := b.Spent(); paid != 0 || b.purse.held != 0 {
+		if paid := b.Spent(); paid != 0 || b.purse.held != 0 {
 			t.Errorf("paid %v, held %v", paid, b.purse.held)
 		}
 	})
@@ -159,7 +159,7 @@ func TestBudget(t *testing.T) {
 					if int(n.Load()) != c.want || int(refused.Load()) != 40-c.want {
 						t.Errorf("%d sent, %d refused; want %d", n.Load(), refused.Load(), c.want)
 					}
-					if paid, _ := b.Spent(); paid < c.before+float64(c.want)*each-1e-9 || paid > c.before+float64(c.want)*each+1e-9 || c.budget > 0 && paid > c.budget {
+					if paid := b.Spent(); paid < c.before+float64(c.want)*each-1e-9 || paid > c.before+float64(c.want)*each+1e-9 || c.budget > 0 && paid > c.budget {
 						t.Errorf("paid %v", paid)
 					}
 				})
@@ -242,8 +242,8 @@ func TestWhatIsPaidIsNotHeld(t *testing.T) {
 		}
 		cost := 1.
 		p.settle(0, 4, &cost)
-		if err := p.hold(ctx, 0, 4); err != nil || p.paid() != 1 {
-			t.Errorf("%v, %v is paid", err, p.paid())
+		if err := p.hold(ctx, 0, 4); err != nil || p.spent != 1 {
+			t.Errorf("%v, %v is paid", err, p.spent)
 		}
 	})
 }

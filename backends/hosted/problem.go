@@ -1,10 +1,9 @@
 package hosted
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -14,62 +13,56 @@ import (
 	"assay/backends/wire"
 )
 
+func fail(kind backends.Kind, message, hint string) *backends.Error {
+	return &backends.Error{Kind: kind, Message: message, Hint: hint}
+}
+
 // failed is why there is no reply of status 200 to read; nil: there is one.
-func (b *Backend) failed(ctx, whole context.Context, x *exchange, err error, total time.Duration) *backends.Error {
-	e := &backends.Error{Op: b.op(), Status: x.status}
-	var dial *net.OpError
+func failed(ctx, whole context.Context, x *exchange, err error, total time.Duration) *backends.Error {
 	switch {
 	case ctx.Err() != nil:
-		e.Kind, e.Message = backends.ErrCancelled, context.Cause(ctx).Error()
+		return fail(backends.ErrCancelled, context.Cause(ctx).Error(), "")
 	case whole.Err() != nil:
-		e.Kind, e.Message, e.Hint = backends.ErrStalled, fmt.Sprintf("no complete reply within %v", total), "raise timeouts.total of the judge"
+		return fail(backends.ErrStalled, fmt.Sprintf("no complete reply within %v", total), "raise timeouts.total of the judge")
 	case x.sent == nil:
-		e.Kind, e.Message = backends.ErrRefused, "langchaingo made no request: "+b.messages(fmt.Sprint(err))
-	case x.status == 0 && errors.As(x.err, &dial) && dial.Op == "dial":
-		e.Kind, e.Message, e.Hint = backends.ErrUnreachable, b.messages(x.err.Error()), "is url: of the judge right, and is there a network?"
+		return fail(backends.ErrRefused, fmt.Sprint("langchaingo made no request: ", err), "")
 	case x.status == 0:
-		e.Kind, e.Message = backends.ErrUnreachable, b.messages(fmt.Sprint(x.err))
-	case errors.Is(x.err, errLong):
-		e.Kind, e.Message = backends.ErrMalformed, errLong.Error()
+		return fail(backends.ErrUnreachable, fmt.Sprint(x.err), "is url: of the judge right, and is there a network?")
+	case len(x.body) > maxReply:
+		return fail(backends.ErrMalformed, "the reply is longer than 8 MiB", "")
 	case x.err != nil:
-		e.Kind, e.Message = backends.ErrTruncated, "the reply ended early: "+b.messages(x.err.Error())
+		return fail(backends.ErrTruncated, fmt.Sprint("the reply ended early: ", x.err), "")
 	case x.status != http.StatusOK:
-		rep, _ := read(x.body)
-		p := rep.problem
-		if p == nil {
-			p = &problem{Message: backends.Excerpt(x.body)}
-		}
-		e.Kind, e.Hint = classify(x.status, *p)
-		e.Message, e.After = b.messages(p.String()), after(x)
-	default:
-		return nil
+		return refused(x, cmp.Or(complaint(x.body), backends.Excerpt(x.body)))
+	}
+	return nil
+}
+
+// complaint is an error that a provider tells; "": it tells none.
+func complaint(body []byte) string {
+	c, ok := backends.ReadComplaint(body)
+	if !ok {
+		return ""
+	}
+	return cmp.Or(strings.Join(strings.Fields(c.Message+" "+c.Type+" "+c.Code), " "), backends.Excerpt(body))
+}
+
+// refused is the error where a provider gave one in the place of an answer.
+func refused(x *exchange, said string) *backends.Error {
+	kind, hint := classify(x.status, said)
+	e := fail(kind, said, hint)
+	if x.status == http.StatusOK {
+		e.Message = "an error in the place of an answer: " + said
+	}
+	if kind == backends.ErrBusy { // whatever the status: Anthropic's is 529
+		e.After = wire.RetryAfter(http.StatusServiceUnavailable, x.header, time.Now())
 	}
 	return e
 }
 
-// after is how long the provider asks to be left alone.
-func after(x *exchange) *time.Duration {
-	status := x.status
-	if status == overloaded {
-		status = http.StatusServiceUnavailable
-	}
-	return wire.RetryAfter(status, x.header, time.Now())
-}
-
-// overloaded is Anthropic's status for having no room.
-const overloaded = 529
-
 // classify says what kind of failure it is, and what to do.
-func classify(status int, p problem) (backends.Kind, string) {
-	says := func(words ...string) bool {
-		all := strings.ToLower(p.String())
-		for _, w := range words {
-			if strings.Contains(all, w) {
-				return true
-			}
-		}
-		return false
-	}
+func classify(status int, said string) (backends.Kind, string) {
+	says := backends.Complaint{Message: said}.Says
 	switch {
 	case says("context_length_exceeded", "maximum context length", "prompt is too long"):
 		return backends.ErrContextExceeded, "choose a model with a longer context"
@@ -81,7 +74,7 @@ func classify(status int, p problem) (backends.Kind, string) {
 		return backends.ErrUnknownModel, "compare model: of the judge with the provider's list"
 	case status == http.StatusNotFound:
 		return backends.ErrRefused, "is url: of the judge the base of the API, such as https://api.openai.com/v1?"
-	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == overloaded || says("rate_limit", "overloaded"):
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529 || says("rate_limit", "overloaded"):
 		return backends.ErrBusy, "lower in_flight, requests_per_minute or tokens_per_minute of the judge"
 	case status == http.StatusRequestTimeout || status >= 500 || status == http.StatusOK:
 		return backends.ErrServer, ""
@@ -91,34 +84,27 @@ func classify(status int, p problem) (backends.Kind, string) {
 
 // read reads a reply of status 200.
 func (b *Backend) read(x *exchange) (reply, *backends.Error) {
-	fail := func(kind backends.Kind, message, hint string) *backends.Error {
-		return &backends.Error{Kind: kind, Op: b.op(), Status: x.status, Message: b.messages(message), Hint: hint}
+	rep, err := b.provider.reply.read(x.body) // beside an error it may tell what it cost
+	for _, s := range []*string{&rep.Answer, &rep.Reasoning, &rep.declined, &rep.Served, &rep.fingerprint} {
+		*s = b.answers(*s) // once they are put together: a key may have come in chunks
 	}
-	rep, err := read(x.body) // beside an error it may tell what it cost
-	b.clean(&rep)
 	switch {
 	case err != nil:
-		return rep, fail(backends.ErrMalformed, fmt.Sprintf("the reply is not what %s sends (%v): %s", b.provider.name, err, backends.Excerpt(x.body)), "is provider: of the judge right?")
-	case rep.problem != nil:
-		kind, hint := classify(x.status, *rep.problem)
-		return rep, fail(kind, "an error in the place of an answer: "+rep.problem.String(), hint)
-	case !b.served(rep.model):
-		return rep, fail(backends.ErrUnknownModel, fmt.Sprintf("%q answered where %q was asked", rep.model, b.set.Model), "where that is the same model, write served_as: "+rep.model+" of the judge")
+		return rep, fail(backends.ErrMalformed, fmt.Sprintf("the reply is not what %s sends (%v): %s",
+			b.provider.name, err, backends.Excerpt(x.body)), "is provider: of the judge right?")
+	case rep.problem != "":
+		return rep, refused(x, rep.problem)
+	case !b.served(rep.Served):
+		return rep, fail(backends.ErrUnknownModel, fmt.Sprintf("%q answered where %q was asked", rep.Served, b.set.Model),
+			"where that is the same model, write served_as: "+rep.Served+" of the judge")
 	case rep.declined != "":
 		return rep, fail(backends.ErrDeclined, rep.declined, "")
-	case rep.finish == backends.FinishLength:
+	case rep.Finish == backends.FinishLength:
 		e := fail(backends.ErrLimit, "the limit of tokens cut the answer", "raise max_tokens of the judge")
-		e.Partial = rep.text
+		e.Partial = rep.Answer
 		return rep, e
 	}
 	return rep, nil
-}
-
-// clean takes the key out of texts, once they are put together: it may have come in chunks.
-func (b *Backend) clean(r *reply) {
-	for _, s := range []*string{&r.text, &r.reasoning, &r.declined, &r.model, &r.fingerprint} {
-		*s = b.answers(*s)
-	}
 }
 
 // versioned is what may stand behind a model's name: a date, a number or a tag that
@@ -131,10 +117,9 @@ func (b *Backend) served(by string) bool {
 	plain := func(s string) string {
 		return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(s), "models/"), "-latest")
 	}
-	asked, got := plain(b.set.Model), plain(by)
-	if b.set.ServedAs != "" {
+	if by == "" || b.set.ServedAs != "" {
 		return by == "" || by == b.set.ServedAs
 	}
-	rest, same := strings.CutPrefix(got, asked)
-	return by == "" || same && (rest == "" || versioned.MatchString(rest))
+	version, same := strings.CutPrefix(plain(by), plain(b.set.Model))
+	return same && (version == "" || versioned.MatchString(version))
 }

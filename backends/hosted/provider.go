@@ -15,26 +15,53 @@ import (
 
 // provider is a kind of API.
 type provider struct {
-	name   string
-	url    string // its own
-	bearer bool   // langchaingo gives it no key
-	client func(b *Backend, key string) (llms.Model, error)
-	// dataURL is a picture as a URL; otherwise it goes as bytes.
-	dataURL bool
+	name           string
+	url            string // its own
+	header, scheme string // what carries the key, and what stands there before it
+	client         func(b *Backend) (llms.Model, error)
+	dataURL        bool // pictures go as URLs, not as bytes
+	reply          form
+}
+
+// form is where a provider's replies, or their lines, have what is read of them: paths of keys,
+// "0" being the first of a list. Texts may also be parts in a list.
+type form struct {
+	end                     string   // what is there, and not false, where the reply ends
+	text, finish, refusal   string   // "": it has none
+	reasoning, alias        string   // servers with two names for it say the same in both
+	prompt                  []string // parts of the number of its tokens, not known without the first
+	answer, thought, cached string   // numbers of tokens
 }
 
 // providers are all of them. Whatever langchaingo would read from the environment is
-// said, so that it does not.
+// said, so that it does not; it is not told the key.
 func providers() []provider {
+	const noKey = "none" // it wants some
+	const bearer = "Bearer "
+	const message = "choices.0.message."
 	return []provider{
-		{name: "openai", url: "https://api.openai.com/v1", dataURL: true, client: func(b *Backend, key string) (llms.Model, error) {
-			return openai.New(openai.WithToken(key), openai.WithModel(b.set.Model), openai.WithBaseURL(b.base), openai.WithOrganization(""), openai.WithAPIType(openai.APITypeOpenAI), openai.WithHTTPClient(b.http))
+		{name: "openai", url: "https://api.openai.com/v1", header: "Authorization", scheme: bearer, dataURL: true, client: func(b *Backend) (llms.Model, error) {
+			return openai.New(openai.WithToken(noKey), openai.WithModel(b.set.Model), openai.WithBaseURL(b.base),
+				openai.WithOrganization(""), openai.WithAPIType(openai.APITypeOpenAI), openai.WithHTTPClient(b.http))
+		}, reply: form{
+			end: "choices.0", text: message + "content", finish: "choices.0.finish_reason", refusal: message + "refusal",
+			reasoning: message + "reasoning", alias: message + "reasoning_content",
+			prompt: []string{"usage.prompt_tokens"}, answer: "usage.completion_tokens",
+			thought: "usage.completion_tokens_details.reasoning_tokens", cached: "usage.prompt_tokens_details.cached_tokens",
 		}},
-		{name: "anthropic", url: "https://api.anthropic.com/v1", client: func(b *Backend, key string) (llms.Model, error) {
-			return anthropic.New(anthropic.WithToken(key), anthropic.WithModel(b.set.Model), anthropic.WithBaseURL(b.base), anthropic.WithHTTPClient(b.http))
+		{name: "anthropic", url: "https://api.anthropic.com/v1", header: "X-Api-Key", client: func(b *Backend) (llms.Model, error) {
+			return anthropic.New(anthropic.WithToken(noKey), anthropic.WithModel(b.set.Model), anthropic.WithBaseURL(b.base),
+				anthropic.WithHTTPClient(b.http))
+		}, reply: form{
+			end: "content", text: "content", finish: "stop_reason", reasoning: "content", answer: "usage.output_tokens",
+			prompt: []string{"usage.input_tokens", "usage.cache_read_input_tokens", "usage.cache_creation_input_tokens"},
+			cached: "usage.cache_read_input_tokens",
 		}},
-		{name: "ollama", url: "https://ollama.com", bearer: true, client: func(b *Backend, _ string) (llms.Model, error) {
+		{name: "ollama", url: "https://ollama.com", header: "Authorization", scheme: bearer, client: func(b *Backend) (llms.Model, error) {
 			return ollama.New(ollama.WithServerURL(b.base), ollama.WithModel(b.set.Model), ollama.WithHTTPClient(b.http))
+		}, reply: form{
+			end: "done", text: "message.content", finish: "done_reason", reasoning: "message.thinking",
+			prompt: []string{"prompt_eval_count"}, answer: "eval_count",
 		}},
 	}
 }
@@ -48,28 +75,24 @@ func Providers() []string {
 	return names
 }
 
-// Unsent is a setting that langchaingo leaves out of requests without a word.
-type Unsent struct {
-	Key  string // as in bench.yaml: "top_p", "sampling.seed"
-	Want string // what may be asked instead: "none: ..."
-}
-
-// Unsent are the settings that would not reach the provider.
-func (s Settings) Unsent(sampling backends.Sampling) (out []Unsent) {
+// Unsent are the settings that langchaingo would leave out of requests without a word, by
+// their keys in bench.yaml, and what may be asked instead.
+func (s Settings) Unsent(sampling backends.Sampling) map[string]string {
+	out := map[string]string{}
 	none := "none, because langchaingo does not send it to " + s.Provider
 	switch seed := sampling.Seed; {
 	case seed == nil:
 	case s.Provider == "anthropic":
-		out = append(out, Unsent{"sampling.seed", none})
+		out["sampling.seed"] = none
 	case *seed < 1: // repeats count up from it
-		out = append(out, Unsent{"sampling.seed", "1 or more, because langchaingo does not send 0"})
+		out["sampling.seed"] = "1 or more, because langchaingo does not send 0"
 	}
 	if s.TopP != nil && s.Provider == "openai" {
-		out = append(out, Unsent{"top_p", none})
+		out["top_p"] = none
 	}
 	fixed := strings.HasPrefix(s.Model, "gpt-5") || strings.HasPrefix(s.Model+"-", "o3-") || strings.HasPrefix(s.Model, "o1-")
 	if s.Provider == "openai" && fixed && sampling.Temperature != 1 {
-		out = append(out, Unsent{"sampling.temperature", fmt.Sprintf("1, because langchaingo sends none for %s, which has no other", s.Model)})
+		out["sampling.temperature"] = fmt.Sprintf("1, because langchaingo sends none for %s, which has no other", s.Model)
 	}
 	return out
 }

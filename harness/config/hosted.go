@@ -66,15 +66,15 @@ func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 			s.wrong("budget", n, "expected the key price beside it, found none; add price: {currency: USD, input: 2.5, output: 10}, of a million tokens")
 		}
 	}
-	for _, u := range h.Unsent(j.Sampling) {
+	for key, want := range h.Unsent(j.Sampling) {
 		at, found := s.n.At, "found none"
-		if given := s.get("sampling"); given != nil && u.Key != "top_p" {
-			if n := (section{c, given, ""}).get(strings.TrimPrefix(u.Key, "sampling.")); n != nil {
+		if given := s.get("sampling"); given != nil && key != "top_p" {
+			if n := (section{c, given, ""}).get(strings.TrimPrefix(key, "sampling.")); n != nil {
 				at, found = n.At, "found "+n.Found()
 			}
-		} else if n := s.get(u.Key); n != nil {
+		} else if n := s.get(key); n != nil {
 			at, found = n.At, "found "+n.Found()
 		}
-		c.Errorf(at, JoinPath(path, u.Key), "expected %s; %s", u.Want, found)
+		c.Errorf(at, JoinPath(path, key), "expected %s; %s", want, found)
 	}
 }

@@ -39,8 +39,8 @@ func (d *examination) hosted(ctx context.Context, j config.Judge) {
 	if id, err := be.Identify(ctx, j.Model); err == nil {
 		said += " by " + id.Model
 	}
-	if paid, currency := be.Spent(); currency != "" {
-		said += fmt.Sprintf(" for %.6f %s", paid, currency)
+	if p := j.Hosted.Price; p != nil {
+		said += fmt.Sprintf(" for %.6f %s", be.Spent(), p.Currency)
 	}
 	if r.Usage.PromptTokens == nil || r.Usage.CompletionTokens == nil {
 		d.say(warning, about, said+", and its tokens were not told", "each request will count as the most that it can cost")

@@ -54,10 +54,9 @@ func (b *Bench) tellMoney(notes io.Writer) {
 			continue
 		}
 		of := ""
-		money, currency := be.Spent()
 		if j.Hosted.Budget > 0 {
 			of = fmt.Sprintf(", of a budget of %.2f", j.Hosted.Budget)
 		}
-		fmt.Fprintf(notes, "judge %s: %.4f %s paid until now%s\n", j.Name, money, currency, of)
+		fmt.Fprintf(notes, "judge %s: %.4f %s paid until now%s\n", j.Name, be.Spent(), j.Hosted.Price.Currency, of)
 	}
 }

@@ -104,7 +104,7 @@ func (m *Model) Judge(ctx context.Context, r Rubric, c Case) (results.Judgment, 
 	return j, nil
 }
 
-// paid says whether a failed attempt has cost money, or may have (hosted.Account).
+// paid says whether a failed attempt has cost money, or may have (as package hosted tells it).
 func paid(a results.Attempt) bool {
 	var of struct{ Cost *float64 }
 	return a.Failure != nil && json.Unmarshal(a.Turns[0].Server.Raw, &of) == nil && of.Cost != nil && *of.Cost > 0

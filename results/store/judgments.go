@@ -139,7 +139,7 @@ func (s *Store) Reply(ctx context.Context, trial int64, rubric, judge string) (s
 }
 
 // Costs is what a judge's requests have cost by currency, as they were priced when they
-// were made (hosted.Account), in all its versions.
+// were made (by package hosted), in all its versions.
 func (s *Store) Costs(ctx context.Context, judge string) (map[string]float64, error) {
 	type row struct {
 		currency string
