@@ -36,7 +36,7 @@ browser:
 
 # Pages of docs that are made from the program's own tables: every perturbation, bench.yaml.
 docs:
-    go run ./harness/cli/write
+    go test ./harness/cli -run TestPagesAreUpToDate -update-pages
 
 # Every table of the default run, compiled by pdflatex, without which it fails.
 latex folder="":

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"flag"
 	"image"
 	"image/draw"
 	"image/png"
@@ -16,23 +17,28 @@ import (
 	"assay/perturb"
 )
 
-// TestPagesAreUpToDate: docs hold what `go run ./harness/cli/write` would write.
+var updatePages = flag.Bool("update-pages", false, "write the pages of docs that the program makes again")
+
+// TestPagesAreUpToDate: docs hold what the program says; with -update-pages they do afterwards.
 // Pictures are compared by their pixels: other versions of Go compress otherwise.
 func TestPagesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other processors fuse multiplication and addition: a heatmap's last level differs")
 	}
-	files, err := Pages()
+	files, err := pages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := map[string]bool{}
 	for _, f := range files {
 		made[f.Name] = true
+		if *updatePages {
+			writePage(t, f)
+		}
 		is, err := os.ReadFile(filepath.Join("..", "..", "docs", filepath.FromSlash(f.Name)))
 		if err != nil {
-			t.Errorf("%v: run go run ./harness/cli/write", err)
+			t.Errorf("%v: run go test ./harness/cli -run TestPagesAreUpToDate -update-pages", err)
 			continue
 		}
 		same := bytes.Equal(is, f.Text)
@@ -40,7 +46,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 			same = samePixels(t, is, f.Picture)
 		}
 		if !same {
-			t.Errorf("docs/%s is not what the program says: run go run ./harness/cli/write", f.Name)
+			t.Errorf("docs/%s is not what the program says: run go test ./harness/cli -run TestPagesAreUpToDate -update-pages", f.Name)
 		}
 	}
 	there, err := filepath.Glob(filepath.Join("..", "..", "docs", "images", "perturbations", "*"))
@@ -104,5 +110,16 @@ func TestLevelsToBeginWith(t *testing.T) {
 	}
 	if named < 9 {
 		t.Errorf("levels of %d parameters", named)
+	}
+}
+
+func writePage(t *testing.T, f file) {
+	b, err := f.Bytes()
+	path := filepath.Join("..", "..", "docs", filepath.FromSlash(f.Name))
+	if err == nil {
+		err = os.WriteFile(path, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,11 +1,11 @@
-// Reference makes the pages of docs that say what there is: from the tables and
+// These files make the pages of docs that say what there is: from the tables and
 // the parser that the program itself uses, so that they cannot say something else.
 //
-//  1. perturbations.go draws every condition: docs/perturbations.md.
-//  2. bench.go reads bench.yaml's reference out of the parser: docs/bench.md.
-//  3. schema.go writes the same as a JSON Schema, for editors.
+//  1. This one draws every condition: docs/perturbations.md.
+//  2. bench_page_test.go reads bench.yaml's reference out of the parser: docs/bench.md.
+//  3. schema.go is the same as a JSON Schema, for editors (assay config schema).
 //
-// `go run ./harness/cli/write` writes all files; a test compares them.
+// `go test ./harness/cli -run TestPagesAreUpToDate -update-pages` writes all files; a test compares them.
 
 package cli
 
@@ -56,8 +56,8 @@ func (f file) Bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Pages are all files of docs that are made.
-func Pages() ([]file, error) {
+// pages are all files of docs that are made.
+func pages() ([]file, error) {
 	files, err := perturbationPages()
 	if err != nil {
 		return nil, err
