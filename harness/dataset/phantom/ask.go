@@ -73,15 +73,9 @@ func Questions(s Scene) []Question {
 func drafts(s Scene) []draft {
 	r := phantom.NewSource(phantom.Mix(s.Seed()^0xA5A5A5A5) + uint64(s.Index()))
 	t := s.Truth()
-	ways := forms()
 	var out []draft
 	ask := func(q Query, options ...string) {
-		var texts []string
-		for _, f := range ways {
-			if f.kind == q.Kind && f.typ == q.Type {
-				texts = f.texts
-			}
-		}
+		texts := q.texts()
 		d := draft{Query: q, Task: q.Task(), options: options, truth: &t, form: texts[r.Below(len(texts))], voice: r.Below(voices)}
 		d.remark = r.Below(5) >= 2 // else it is not applicable
 		out = append(out, d)
@@ -226,7 +220,7 @@ func (q Query) Steps(f Findings, voice int) []step {
 		{"modality", [voices]string{"This is a frontal chest radiograph.", "The picture is a frontal chest radiograph.", "The examination is a frontal radiograph of the chest."}[voice]},
 		{"feature", sentence([voices]string{"one can see that ", "the picture shows that ", "it can be seen that "}[voice], strings.Join(q.features(f), "; "))},
 		{"conclusion", sentence([voices]string{"therefore ", "thus ", "hence "}[voice], q.conclusion(f))},
-		{"other", sentence([voices]string{"", "in general, ", "it is known that "}[voice], q.about().remark)},
+		{"other", sentence([voices]string{"", "in general, ", "it is known that "}[voice], q.fill(q.about().remark))},
 	}
 }
 
@@ -249,11 +243,8 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // features are what shows of the sites that matter, the deciding one first.
 func (q Query) features(f Findings) []string {
 	sites := slices.Clone(q.Sites())
-	switch q.Kind {
-	case askExam:
+	if q.Kind == askExam {
 		return []string{"ribs, lungs, heart and diaphragm overlap as shadows of different whiteness"}
-	case askGrade, askCongestion, askHeart, askExposure:
-		return []string{appearance(sites[0], f[sites[0]].Grade)}
 	}
 	slices.SortStableFunc(sites, func(a, b Site) int { return f[b].Grade - f[a].Grade })
 	var out []string

@@ -11,11 +11,6 @@ import (
 // diagnosis is the type of the question about a case of several films.
 const diagnosis = "diagnosis"
 
-// caseForms are the ways to ask for the diagnosis of a case.
-func caseForms() []form {
-	return []form{{askCase, diagnosis, []string{"Which of these diagnoses do the films of this case show?", "What do the films of this case, taken together, show?"}}}
-}
-
 // patient is several films of one patient. One of them shows a severe finding, the
 // others next to nothing, so that the diagnosis hangs on that film alone.
 type patient struct {
@@ -69,7 +64,7 @@ func NewCase(seed uint64, index, films, key, gold int) patient {
 			}
 		}
 	}
-	texts := caseForms()[0].texts
+	texts := q.about().texts[diagnosis]
 	c.Question = Question{Query: q, Text: texts[r.Below(len(texts))], Task: q.Task(), Answer: q.Answer(q.Solve(all)), Paths: [][]step{q.Steps(all, r.Below(voices))}}
 	c.History = history(r)
 	c.Findings = strings.Join(shown, " ")
@@ -103,7 +98,7 @@ func sections() []string {
 // what shown says.
 func discuss(q Query, f Findings, shown []string) []section {
 	texts := []string{
-		sentence("", q.about().remark) + " One film out of several may decide.",
+		sentence("", q.fill(q.about().remark)) + " One film out of several may decide.",
 		"The complaint fits more than one diagnosis. The films have to tell them apart.",
 		strings.Join(shown, " "),
 		sentence("", q.conclusion(f)) + " Later films were advised.",

@@ -1,6 +1,7 @@
 package phantom
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,29 +17,9 @@ const (
 	spatial     = "spatial"
 )
 
-const (
-	yesNo      = " (yes or no)"
-	grades     = " (none, questionable, mild, moderate, severe)"
-	sizes      = " (normal, borderline, enlarged, massively enlarged)"
-	comparison = " (right, left, same severity, none)"
-	placement  = " (not present, in place, misplaced)"
-	tubeSides  = " (right, left, both, none)"
-)
-
 // faithfulForms are the ways to ask the questions of the faithfulness study.
 func faithfulForms() []form {
-	return []form{
-		{askGrade, binaryKind, []string{"Does the patient's {side} side show at least mild {finding}?" + yesNo, "Is {finding} that is mild or worse present on the patient's {side} side?" + yesNo}},
-		{askCongestion, binaryKind, []string{"Does the picture show at least mild pulmonary congestion?" + yesNo, "Is pulmonary congestion that is mild or worse present?" + yesNo}},
-		{askHeart, binaryKind, []string{"Is the heart wider than borderline?" + yesNo, "Does the width of the heart go beyond borderline?" + yesNo}},
-		{askDevices, binaryKind, []string{"Can a {device} be seen in the picture?" + yesNo, "Does this chest hold a {device}?" + yesNo}},
-		{askGrade, ordinalKind, []string{"Which grade of {finding} does the patient's {side} side show?" + grades, "Looking at the patient's {side} side, how severe is {finding} there?" + grades}},
-		{askCongestion, ordinalKind, []string{"Which grade of pulmonary congestion does the picture show?" + grades, "Looking at the vessels, how severe is pulmonary congestion?" + grades}},
-		{askHeart, ordinalKind, []string{"Which size does the shadow of the heart have?" + sizes, "Judged by its width, how large is the heart?" + sizes}},
-		{askSide, comparative, []string{"Which side of the patient has the worse {finding}?" + comparison, "Comparing both sides of the patient, where is {finding} more severe?" + comparison}},
-		{askPosition, spatial, []string{"Is the {device} where it belongs?" + placement, "How does the {device} lie?" + placement}},
-		{askTube, spatial, []string{"Through which side of the patient does a chest tube enter?" + tubeSides, "Which sides of the patient hold a chest tube?" + tubeSides}},
-	}
+	return slices.Concat(forms(binaryKind), forms(ordinalKind), forms(comparative), forms(spatial))
 }
 
 // faithful reports whether the faithfulness study asks the question.
@@ -61,27 +42,18 @@ func (q Query) plain() Query {
 	return q
 }
 
-// faithfulChoices are the answers that a question allows.
-func (q Query) faithfulChoices() []string {
-	switch {
-	case q.Type == binaryKind:
-		return []string{"yes", "no"}
-	case q.Type == comparative:
-		return []string{"right", "left", "same severity", "none"}
-	case q.Kind == askHeart:
-		return heart.Grades()
-	case q.Type == ordinalKind:
-		return severities()
-	case q.Kind == askTube:
-		return []string{"right", "left", "both", "none"}
+// closed are answers of the cot study in the words of the query's own.
+func (q Query) closed(answers []string) []string {
+	out := slices.Clone(answers)
+	if !q.faithful() {
+		return out
 	}
-	return []string{"not present", "in place", "misplaced"}
-}
-
-// closedWords are its words for answers of the cot study.
-func closedWords() map[string]string {
-	return map[string]string{"True": "yes", "False": "no", "same": "same severity", "neither": "none",
+	own := map[string]string{"True": "yes", "False": "no", "same": "same severity", "neither": "none",
 		"absent": "not present", "keep": "in place", "reposition": "misplaced"}
+	for i, a := range out {
+		out[i] = cmp.Or(own[a], a)
+	}
+	return out
 }
 
 // Scale are the answers of an ordinal question from least to most; nil for others.
@@ -89,7 +61,8 @@ func (q Query) Scale() []string {
 	if q.Type != ordinalKind {
 		return nil
 	}
-	return q.faithfulChoices()
+	q.Options = nil
+	return q.Choices()
 }
 
 // FaithfulAliases are other words for answers of the faithfulness study's
@@ -119,33 +92,27 @@ func Faithful(s Scene) []Question {
 
 // queries are the questions that a form can ask.
 func (f form) queries() []Query {
-	q := Query{Kind: f.kind, Type: f.typ}
-	var out []Query
-	switch f.kind {
+	q := f.query
+	findings, sides, devices := q.Finding+1, 1, 1
+	switch q.Kind {
 	case askGrade:
-		for i := range 2 * congested {
-			q.Finding, q.Side = i/2, i%2
-			out = append(out, q)
-		}
-		return out
+		findings, sides = congested, 2
 	case askSide:
-		for q.Finding = range congested {
-			out = append(out, q)
-		}
-		return out
-	case askDevices, askPosition:
-		n := len(devices())
-		if f.kind == askPosition {
-			n = 2 // the catheter and the gastric tube
-		}
-		for q.Device = range n {
-			out = append(out, q)
-		}
-		return out
-	case askCongestion:
-		q.Finding = congested
+		findings = congested
+	case askDevices:
+		devices = 4
+	case askPosition:
+		devices = 2 // the catheter and the gastric tube
 	}
-	return []Query{q}
+	var out []Query
+	for ; q.Finding < findings; q.Finding++ {
+		for q.Side = range sides {
+			for q.Device = range devices {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
 }
 
 // finding is the finding a question asks about: the site, without the side where

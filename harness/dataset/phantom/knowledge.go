@@ -41,7 +41,7 @@ func Knowledge(asked ...string) []byte {
 				continue
 			}
 			answers := map[string]requirements{}
-			for _, answer := range q.faithfulChoices() {
+			for _, answer := range q.Choices() {
 				answers[answer] = q.requirements(answer)
 			}
 			k := map[string]any{"type": q.Type, "projection_hint": "frontal radiograph of a chest phantom", "answers": answers, "additional_guidance": map[string]any{

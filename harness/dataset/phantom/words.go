@@ -48,6 +48,13 @@ func findings() []string {
 	return []string{"pleural effusion", "pulmonary opacity", "atelectasis", "pulmonary congestion"}
 }
 
+// findingRemarks are what holds for every picture with them.
+func findingRemarks() []string {
+	return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part",
+		"air spaces that fill up are a frequent cause of white patches", "loss of air is the cause of such bands",
+		"raised pressure in the veins causes the vessels to widen"}
+}
+
 const congested = 3 // index of the finding that has no side
 
 func sides() []string { return []string{"right", "left"} }
@@ -120,66 +127,6 @@ func deviceSites(device int) []Site {
 	return [][]Site{{venousCatheter}, {gastricTube}, {chestTubeRight, chestTubeLeft}, {pacemaker}}[device]
 }
 
-// form is one way to ask: texts differ in wording only. A slot in braces names
-// the field of Query that its word sets.
-type form struct {
-	kind  kind
-	typ   string
-	texts []string
-}
-
-const (
-	region  = "the region from 40% to 60% of the width and from 5% to 30% of the height"
-	region2 = "the region from 40% to 60% of the width and from 65% to 95% of the height"
-)
-
-func forms() []form {
-	const one, all = " Select one option.", " Select all that apply."
-	return []form{
-		{askGrade, "single", []string{"How severe is the {finding} on the patient's {side} side?" + one, "Grade the {finding} on the patient's {side} side." + one}},
-		{askGrade, "short", []string{"In one word, how severe is the {finding} on the patient's {side} side: none, questionable, mild, moderate or severe?",
-			"Which grade (none, questionable, mild, moderate, severe) does the {finding} on the patient's {side} side have?"}},
-		{askGrade, "bool", []string{"True or false: the {finding} on the patient's {side} side is at least {grade}.", "True or false? On the patient's {side} side there is a {finding} that is {grade} or worse."}},
-		{askCongestion, "single", []string{"How severe is the pulmonary congestion?" + one, "Which grade does the pulmonary congestion have?" + one}},
-		{askCongestion, "short", []string{"In one word, how severe is the pulmonary congestion: none, questionable, mild, moderate or severe?", "Give the grade of the pulmonary congestion (none, questionable, mild, moderate, severe)."}},
-		{askCongestion, "bool", []string{"True or false: the pulmonary congestion is at least {grade}.", "True or false? There is {grade} or worse pulmonary congestion."}},
-		{askHeart, "single", []string{"How large is the heart?" + one, "Which size does the heart have?" + one}},
-		{askHeart, "short", []string{"Which size grade fits the heart: normal, borderline, enlarged or massively enlarged?", "Give the heart size as normal, borderline, enlarged or massively enlarged."}},
-		{askHeart, "bool", []string{"True or false: the heart is larger than borderline.", "True or false? The heart is enlarged beyond the borderline."}},
-		{askList, "multiple", []string{"Which of these findings are at least {grade}?" + all, "Mark every finding that is {grade} or worse." + all}},
-		{askWorst, "single", []string{"Which of these abnormalities is the most severe?" + one, "Which one of these abnormalities stands out as the most severe?" + one}},
-		{askSide, "single", []string{"On which side of the patient is the {finding} more severe?" + one, "Where is the {finding} worse?" + one}},
-		{askSide, "short", []string{"On which side of the patient is the {finding} more severe: right, left, same or neither?", "Say in one word where the {finding} is worse: right, left, same or neither."}},
-		{askSide, "multiple", []string{"On which sides of the patient is there at least a mild {finding}?" + all, "Mark the sides on which the {finding} is mild or worse." + all}},
-		{askSide, "bool", []string{"True or false: the {finding} is more severe on the patient's {side} side than on the other.", "True or false? Of the two sides, the patient's {side} has the worse {finding}."}},
-		{askDevices, "multiple", []string{"Which of these devices can be seen?" + all, "Mark every device that is visible." + all}},
-		{askDevices, "bool", []string{"True or false: a {device} can be seen.", "True or false? The picture shows a {device}."}},
-		{askRegion, "single", []string{"Apart from any gastric tube, what runs through " + region + "?" + one, "Look at " + region + ". Leaving gastric tubes aside, which line crosses it?" + one}},
-		{askRegion, "short", []string{"Apart from any gastric tube, which line runs through " + region + ": central venous catheter, pacemaker lead, both or neither?",
-			"Look at " + region + " and name the line in it, gastric tubes aside: central venous catheter, pacemaker lead, both or neither."}},
-		{askRegion, "bool", []string{"True or false: a gastric tube runs through " + region2 + ".", "True or false? In " + region2 + " a gastric tube can be followed."}},
-		{askPosition, "single", []string{"What should be done about the {device}?" + one, "Which step fits the {device}?" + one}},
-		{askPosition, "short", []string{"In one word, is the {device} to be kept, to be repositioned, or absent: keep, reposition or absent?", "Decide about the {device} in one word: keep, reposition or absent."}},
-		{askPosition, "bool", []string{"True or false: the {device} should be repositioned.", "True or false? There is a {device} and it needs a new position."}},
-		{askPosition, "multiple", []string{"Which of these devices should be repositioned?" + all, "Mark every device that needs a new position." + all}},
-		{askCount, "single", []string{"How many lines, tubes and implants can be seen in all?" + one, "Count the lines, tubes and implants." + one}},
-		{askCount, "short", []string{"How many lines, tubes and implants can be seen in all? Answer with a number.", "Count the lines, tubes and implants and give the number."}},
-		{askCount, "bool", []string{"True or false: more than one line, tube or implant can be seen.", "True or false? The picture shows two or more lines, tubes or implants."}},
-		{askCause, "single", []string{"What is the main cause of whiteness in the patient's {side} lung?" + one, "What explains best why the patient's {side} lung is white in places?" + one}},
-		{askCause, "short", []string{"Name the main cause of whiteness in the patient's {side} lung: pleural fluid, consolidated lung, collapsed lung or no extra whiteness.",
-			"What makes the patient's {side} lung white: pleural fluid, consolidated lung, collapsed lung or no extra whiteness?"}},
-		{askCause, "multiple", []string{"Which of these cause at least mild whiteness in the patient's {side} lung?" + all, "Mark all causes of at least mild whiteness in the patient's {side} lung." + all}},
-		{askPurpose, "single", []string{"What is the device in this picture for?" + one, "Which purpose does the device in this picture serve?" + one}},
-		{askPurpose, "short", []string{"In a few words, what is the device in this picture for?", "State the purpose of the device in this picture."}},
-		{askExam, "single", []string{"Which examination is this?" + one, "By which examination was this picture made?" + one}},
-		{askExam, "short", []string{"What kind of examination is this?", "Name the kind of examination."}},
-		{askExam, "bool", []string{"True or false: this picture is a {exam}.", "True or false? What is shown here is a {exam}."}},
-		{askExposure, "single", []string{"How is this film exposed?" + one, "Which word describes the exposure of this film?" + one}},
-		{askExposure, "short", []string{"Is the exposure of this film adequate, too dark or too pale?", "Rate the exposure of this film: adequate, too dark or too pale."}},
-		{askExposure, "bool", []string{"True or false: the exposure of this film is {exposure}.", "True or false? This film was exposed so that it is {exposure}."}},
-	}
-}
-
 // slot gives the words of a slot and where in a query the index goes.
 func (q *Query) slot(name string) ([]string, *int) {
 	switch name {
@@ -195,6 +142,8 @@ func (q *Query) slot(name string) ([]string, *int) {
 		return exams(), &q.Claim
 	case "exposure":
 		return exposure.Grades(), &q.Claim
+	case "usual":
+		return findingRemarks(), &q.Finding
 	}
 	panic("phantom: internal error: unknown slot " + name)
 }
@@ -254,12 +203,10 @@ func (q *Query) read(text, s string) (n int, ok bool) {
 // Understand finds in a prompt which question of ours it asks, with the options
 // that follow the question. Only the prompt's text counts.
 func Understand(prompt string) (Query, bool) {
-	for _, f := range slices.Concat(forms(), faithfulForms(), caseForms()) {
+	cot := forms("single", "short", "multiple", "bool")
+	for _, f := range slices.Concat(cot, faithfulForms(), forms(diagnosis)) {
 		for _, text := range f.texts {
-			q := Query{Kind: f.kind, Type: f.typ}
-			if f.kind == askCongestion {
-				q.Finding = congested
-			}
+			q := f.query
 			end, ok := match(text, prompt, &q)
 			if !ok {
 				continue
