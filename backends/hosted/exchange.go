@@ -29,8 +29,9 @@ const maxReply = 8 << 20 // bytes
 // exchanger is the round tripper that langchaingo is given. It keeps replies for itself: what
 // langchaingo reads in them is of no use, and of some it panics.
 type exchanger struct {
-	key, header, scheme string // header carries the key; key "": none
-	next                http.RoundTripper
+	key      string // "": none
+	provider provider
+	next     http.RoundTripper
 }
 
 func (t *exchanger) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -45,7 +46,7 @@ func (t *exchanger) RoundTrip(r *http.Request) (*http.Response, error) {
 	out.Header.Del("Authorization") // of what langchaingo holds for the key
 	out.Header.Del("X-Api-Key")
 	if t.key != "" {
-		out.Header.Set(t.header, t.scheme+t.key)
+		out.Header.Set(t.provider.header, t.provider.scheme+t.key)
 	}
 	resp, err := t.next.RoundTrip(out)
 	if x.err = err; err != nil {

@@ -1,7 +1,7 @@
 // Package hosted asks models behind hosted APIs, as judges: texts, never timed.
 //
-//  1. Settings that langchaingo would leave out are refused as bench.yaml is read (Unsent);
-//     a schema goes into the prompt, and whoever asks holds the reply to it.
+//  1. Settings that langchaingo would leave out are refused as bench.yaml is read
+//     (Settings.Unsent); a schema goes into the prompt, and whoever asks holds the reply to it.
 //  2. Limits hold a request back: requests and tokens per minute, what the provider asks
 //     for by Retry-After, and a budget in money, which ends it.
 //  3. langchaingo builds it and sends it through a round tripper of ours.
@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -96,36 +97,29 @@ func New(s Settings, key string, spent float64) (*Backend, error) {
 	if s.Budget > 0 && s.Price == nil {
 		return nil, errors.New("hosted: expected a price where there is a budget, found none")
 	}
-	b.answers, b.messages = wire.Mask(append(proxySecrets(at), key)...)
+	proxy, unread := http.ProxyFromEnvironment(&http.Request{URL: at})
+	if unread != nil { // it tells the proxy's password
+		unread = errors.New("expected an address such as http://proxy.example.org:3128 in HTTPS_PROXY, " +
+			"found one that cannot be read")
+	}
+	secrets := []string{key}
+	if proxy != nil && proxy.User != nil { // the proxy may tell again what it is told
+		password, _ := proxy.User.Password()
+		basic := base64.StdEncoding.EncodeToString([]byte(proxy.User.Username() + ":" + password))
+		secrets = append(secrets, password, basic)
+	}
+	b.answers, b.messages = wire.Mask(secrets...)
 	b.purse = &purse{price: cmp.Or(s.Price, &Price{}), limit: s.Budget, spent: spent, settled: make(chan struct{})}
 	b.pace = &pace{requests: perMinute(s.Requests, 1), tokens: perMinute(s.Tokens, s.Tokens)}
-	b.http = &http.Client{Transport: &exchanger{key: key, header: b.provider.header, scheme: b.provider.scheme, next: &http.Transport{
-		Proxy: proxy, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+	b.http = &http.Client{Transport: &exchanger{key: key, provider: b.provider, next: &http.Transport{
+		Proxy:             func(*http.Request) (*url.URL, error) { return proxy, unread },
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 		DialContext: (&net.Dialer{Timeout: 30 * time.Second}).DialContext, TLSHandshakeTimeout: 30 * time.Second,
 	}}}
 	if b.model, err = b.provider.client(b); err != nil {
 		return nil, fmt.Errorf("hosted: %s", b.messages(err.Error()))
 	}
 	return b, nil
-}
-
-// proxy is http.ProxyFromEnvironment, whose errors tell the address with its password.
-func proxy(r *http.Request) (*url.URL, error) {
-	u, err := http.ProxyFromEnvironment(r)
-	if err != nil {
-		return nil, errors.New("expected an address such as http://proxy.example.org:3128 in HTTPS_PROXY, found one that cannot be read")
-	}
-	return u, nil
-}
-
-// proxySecrets are what the proxy on the way to an address is told, and may tell again.
-func proxySecrets(to *url.URL) []string {
-	u, err := proxy(&http.Request{URL: to})
-	if err != nil || u == nil || u.User == nil {
-		return nil
-	}
-	password, _ := u.User.Password()
-	return []string{password, base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))}
 }
 
 // Identify says what answered last; it sends nothing. Before the first answer nothing
@@ -169,15 +163,12 @@ func (b *Backend) ask(ctx context.Context, req *backends.Request, x *exchange) (
 	if e := b.pace.wait(ctx, size/bytesPerToken+answer, req.Timeouts.Busy); e != nil {
 		return nil, e
 	}
-	whole := ctx
-	if req.Timeouts.Total > 0 {
-		var stop context.CancelFunc
-		whole, stop = context.WithTimeout(ctx, req.Timeouts.Total)
-		defer stop()
-	}
-	msgs, opts := b.talk(req)
-	_, err := b.model.GenerateContent(context.WithValue(whole, exchangeKey{}, x), msgs, opts...) // tells nothing that x does not, unless nothing was made
-	x.body = []byte(b.answers(string(x.body)))                                                   // before an excerpt cuts it
+	whole, stop := context.WithTimeout(ctx, cmp.Or(req.Timeouts.Total, math.MaxInt64))
+	defer stop()
+	msgs, set := b.talk(req)
+	// What it says counts only where it made no request.
+	_, err := b.model.GenerateContent(context.WithValue(whole, exchangeKey{}, x), msgs, set)
+	x.body = []byte(b.answers(string(x.body))) // before an excerpt cuts it
 	e := failed(ctx, whole, x, err, req.Timeouts.Total)
 	if x.sent == nil {
 		return nil, e

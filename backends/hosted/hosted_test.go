@@ -82,6 +82,7 @@ func TestWhatLeaves(t *testing.T) {
 		{"openai", "gpt-5-mini", 0, nil, nil, []string{"sampling.temperature"}},
 		{"openai", "gpt-5-mini", 1, nil, nil, nil},
 		{"openai", "o1-preview", 0, nil, nil, []string{"sampling.temperature"}},
+		{"openai", "o1", .5, nil, nil, nil},
 		{"openai", "o3", .5, nil, nil, []string{"sampling.temperature"}},
 		{"openai", "o3-mini", .5, nil, nil, []string{"sampling.temperature"}},
 		{"anthropic", "judge-1", 0, nil, &half, nil},

@@ -44,9 +44,8 @@ func (p *pace) wait(ctx context.Context, tokens int, most time.Duration) *backen
 		case left <= 0 && ctx.Err() == nil:
 			return nil
 		case most > 0 && left > most:
-			e := fail(backends.ErrBusy, fmt.Sprintf("the provider asked to be left alone for %v more; nothing was sent", left.Round(time.Second)), "")
-			e.After = &left
-			return e
+			return &backends.Error{Kind: backends.ErrBusy, After: &left,
+				Message: fmt.Sprintf("the provider asked to be left alone for %v more; nothing was sent", left.Round(time.Second))}
 		}
 		select {
 		case <-ctx.Done():
@@ -94,8 +93,9 @@ func (p *purse) hold(ctx context.Context, size, answer int) *backends.Error {
 		}
 		if p.holding == 0 {
 			defer p.mu.Unlock()
-			return fail(backends.ErrBudget, fmt.Sprintf("the budget of %s is used up: %s is spent, and the next request may cost up to %s",
-				p.money(p.limit), p.money(p.spent), p.money(most)), "raise budget: of the judge and run assay judge: what is judged stays")
+			said := fmt.Sprintf("the budget of %s is used up: %s is spent, and the next request may cost up to %s",
+				p.money(p.limit), p.money(p.spent), p.money(most))
+			return fail(backends.ErrBudget, said, "raise budget: of the judge and run assay judge: what is judged stays")
 		}
 		settled := p.settled
 		p.mu.Unlock()

@@ -23,7 +23,7 @@ func failed(ctx, whole context.Context, x *exchange, err error, total time.Durat
 	case ctx.Err() != nil:
 		return fail(backends.ErrCancelled, context.Cause(ctx).Error(), "")
 	case whole.Err() != nil:
-		return fail(backends.ErrStalled, fmt.Sprintf("no complete reply within %v", total), "raise timeouts.total of the judge")
+		return fail(backends.ErrStalled, fmt.Sprint("no complete reply within ", total), "raise timeouts.total of the judge")
 	case x.sent == nil:
 		return fail(backends.ErrRefused, fmt.Sprint("langchaingo made no request: ", err), "")
 	case x.status == 0:
@@ -68,13 +68,15 @@ func classify(status int, said string) (backends.Kind, string) {
 		return backends.ErrContextExceeded, "choose a model with a longer context"
 	case status == http.StatusPaymentRequired || says("insufficient_quota", "credit balance", "billing"):
 		return backends.ErrRefused, "the account has no credit left"
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || says("invalid_api_key", "authentication_error"):
+	case status == http.StatusUnauthorized || status == http.StatusForbidden,
+		says("invalid_api_key", "authentication_error"):
 		return backends.ErrRefused, "check the API key of the judge"
 	case says("model_not_found") || status == http.StatusNotFound && says("model"):
 		return backends.ErrUnknownModel, "compare model: of the judge with the provider's list"
 	case status == http.StatusNotFound:
 		return backends.ErrRefused, "is url: of the judge the base of the API, such as https://api.openai.com/v1?"
-	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529 || says("rate_limit", "overloaded"):
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529,
+		says("rate_limit", "overloaded"):
 		return backends.ErrBusy, "lower in_flight, requests_per_minute or tokens_per_minute of the judge"
 	case status == http.StatusRequestTimeout || status >= 500 || status == http.StatusOK:
 		return backends.ErrServer, ""
