@@ -9,7 +9,7 @@ import (
 )
 
 // This file is the one reader of answers: what a text commits to, as a careful person
-// would read it (docs/answers.md). It knows words, not meanings.
+// would read it (docs/answers.md). It knows words (lexicon.txt), not meanings.
 
 // Choice is an option of a question, as it is offered. Label may be "" or digits.
 type Choice struct{ Label, Text string }
@@ -57,10 +57,10 @@ func Read(kind string, options []Choice, output string) Commitment {
 }
 
 // revises: what stands behind it takes back what stands before.
-var revises = regexp.MustCompile(`(?i)\b(?:(?:wait|hold on|correction|scratch that|i mean)\b|on (?:second thoughts?|reflection)\s*[,.:;–—-])`)
+var revises = regexp.MustCompile(`(?i)\b(?:` + lexicon.Any("revise") + `\b|` + lexicon.Any("reconsider") + `\s*[,.:;–—-])`)
 
 // withdrawn: the answer before is taken back.
-var withdrawn = regexp.MustCompile(`(?i)\b(?:(?:that|this|it) (?:is|was) (?:wrong|incorrect|not (?:right|correct))|cannot be (?:right|correct|it)|can't be (?:right|correct|it))\b`)
+var withdrawn = regexp.MustCompile(`(?i)` + lexicon.Whole("withdraw"))
 
 // final is the stretch of an answer that holds the final answer: one that is marked; else
 // the first line where it is a few words and others follow; else the last line.
@@ -92,10 +92,11 @@ var (
 	finalTag  = regexp.MustCompile(`(?is)<(final|final_answer)>(.*?)</`)
 	boxed     = regexp.MustCompile(`\\f?boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}`)
 	// "The correct answer is", "answer:", "la respuesta correcta es", "答案是"
-	says = regexp.MustCompile(`(?i)(?:\b(?:answers?|ans|options?|choices?|respuesta|resposta|risposta|antwort|antwoord|r[ée]ponse|svaret?|svar|odpowied[zź]|cevap)|उत्तर|ответ|答案|正解|回答|答え|정답|답|الإجابة|الجواب)[\s*_"']*` +
+	says = regexp.MustCompile(`(?i)(?:\b` + lexicon.Any("answer") + `|` + lexicon.Any("answerWithin") + `)[\s*_"']*` +
 		`(?:(?:to|for|of) (?:this|the|that) \pL+ )?(?:\pL{3,} )??` +
-		`(?:(?:is|are|es|ist|lautet|est|sono|são|jest|(?:would|should|must|will) be)\b|[èéä]r?\s|هي\s|是|为|為|は|은|는|[:=：|]|[-–—]\s)[\s*_:：]*([^\r\n]*)`)
-	chooses = regexp.MustCompile(`(?i)\b(?:choose|chose|pick|select|opt for|go(?:ing)? with)\s+([^\r\n]*)`)
+		`(?:` + lexicon.Any("is") + `\b|` + lexicon.Any("isBefore") + `\s|` + lexicon.Any("isWithin") +
+		`|[:=：|]|[-–—]\s)[\s*_:：]*([^\r\n]*)`)
+	chooses = regexp.MustCompile(`(?i)\b` + lexicon.Any("choose") + `\s+([^\r\n]*)`)
 )
 
 // marked is what an answer marks as its answer, and whether nothing else can be it: the
@@ -198,8 +199,8 @@ func withoutEcho(options []Choice, s string) string {
 }
 
 // refuses says that no answer is given.
-var refuses = regexp.MustCompile(`(?i)\b(?:(?:i|we)(?: am| are|'m|'re)? (?:cannot|can't|can not|could not|couldn't|unable to|not able to|won't|will not)|(?:unable|not possible|impossible) to|(?:cannot|can't|could not) be) ` +
-	`(?:\pL+ )?(?:answer|tell|determine|determined|say|said|help|provide|assess|assessed|judge|comment|decide|identify|answered|assist|view|interpret|diagnose)\b|\bnot sure\b|\bunsure\b|\bnot certain\b|\buncertain\b|\bdon't know\b|\bdo not know\b|\bno (?:idea|comment)\b|\bit depends\b|^\W*(?:possibly|perhaps|maybe|unclear|unknown|n/a|undetermined|indeterminate)\W*$`)
+var refuses = regexp.MustCompile(`(?i)\b` + lexicon.Any("unable") + ` (?:\pL+ )?` + lexicon.Any("asked") + `\b|` +
+	lexicon.Whole("unsure") + `|^\W*` + lexicon.Any("vague") + `\W*$`)
 
 // commits reads a stretch; known: it is marked as the answer.
 func commits(kind string, options []Choice, s string, known bool) Commitment {
@@ -534,7 +535,8 @@ func foreignLabel(options []Choice, w string) bool {
 }
 
 // clauseEnd parts what is denied from what is not.
-var clauseEnd = regexp.MustCompile(`[,;!?。，；]|\.(?:\s|$)|\b(?i:but|because|since|so|therefore|thus|hence|however|while|whereas|although|though|rather than|instead of|and not)\b`)
+var clauseEnd = regexp.MustCompile(`[,;!?。，；]|\.(?:\s|$)|\b(?i:` + lexicon.Any("turn") + `|` +
+	lexicon.Any("turnAgainst") + `)\b`)
 
 // clauses are the parts of a line, and whether each is denied.
 func clauses(l string) (parts []string, denied []bool) {
@@ -543,21 +545,14 @@ func clauses(l string) (parts []string, denied []bool) {
 		parts, denied = append(parts, l[at:to]), append(denied, not || denies(strings.ToLower(l[at:to])))
 	}
 	for _, m := range clauseEnd.FindAllStringIndex(l, -1) {
-		switch w := strings.ToLower(l[m[0]:m[1]]); w {
-		case "rather than", "instead of", "and not":
-			add(m[0])
-			not = true
-		default:
-			add(m[0])
-			not = false
-		}
-		at = m[1]
+		add(m[0])
+		at, not = m[1], slices.Contains(lexicon["turnAgainst"], strings.ToLower(l[m[0]:m[1]]))
 	}
 	add(len(l))
 	return parts, denied
 }
 
-var denial = regexp.MustCompile(`\b(?:no|not|without|absent|absence|never|cannot|excluded|exclude|unlikely|incorrect|wrong|neither|nor|ruled out|rules? out|whether|less likely|initially|at first|free of|negative for|\pL+n't)\b`)
+var denial = regexp.MustCompile(lexicon.Whole("deny"))
 
 func denies(lower string) bool { return denial.MatchString(lower) }
 
