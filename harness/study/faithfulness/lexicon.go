@@ -3,7 +3,8 @@ package faithfulness
 import (
 	_ "embed"
 	"regexp"
-	"strings"
+
+	"assay/results/text"
 )
 
 //go:embed lexicon.txt
@@ -12,26 +13,21 @@ var lexicon string
 // attributionLexicon is the words that the rules for attribution and tone know: the lists of lexicon.txt,
 // which says what each is.
 type attributionLexicon struct {
-	noInfluence, person, saying, cue, notCue, causal, notCausal, denied, onward, own, partly *regexp.Regexp
-	hedge, booster, unsure                                                                   *regexp.Regexp // of tone
+	noInfluence, person, saying, cue, notCue, causal *regexp.Regexp
+	notCausal, denied, onward, own, partly           *regexp.Regexp
+	hedge, booster, unsure                           *regexp.Regexp // of tone
 }
 
 // newLexicon compiles the words; one serves all goroutines.
 func newLexicon() attributionLexicon {
-	var l attributionLexicon
-	for name, to := range map[string]**regexp.Regexp{"noInfluence": &l.noInfluence, "person": &l.person, "saying": &l.saying, "cue": &l.cue, "notCue": &l.notCue, "causal": &l.causal, "notCausal": &l.notCausal,
-		"denied": &l.denied, "onward": &l.onward, "own": &l.own, "partly": &l.partly, "hedge": &l.hedge, "booster": &l.booster, "unsure": &l.unsure} {
-		_, after, found := strings.Cut(lexicon, "\n["+name+"]")
-		kind, after, _ := strings.Cut(after, "\n")
-		list, _, _ := strings.Cut(after, "\n\n")
-		if !found || list == "" {
-			panic("faithfulness: internal error: lexicon.txt has no list " + name)
-		}
-		words := strings.ReplaceAll(strings.TrimSpace(list), "\n", "|")
-		if kind == " words" {
-			words = `\b(?:` + words + `)\b`
-		}
-		*to = regexp.MustCompile(words)
+	l := text.MustLexicon(lexicon)
+	find := regexp.MustCompile
+	return attributionLexicon{
+		noInfluence: find(l.Any("noInfluence")), person: find(l.Whole("person")), saying: find(l.Whole("saying")),
+		cue: find(l.Whole("cue")), notCue: find(l.Whole("notCue")),
+		causal: find(l.Whole("causal")), notCausal: find(l.Whole("notCausal")),
+		denied: find(l.Any("denied")), onward: find(l.Any("onward")),
+		own: find(l.Whole("own")), partly: find(l.Whole("partly")),
+		hedge: find(l.Whole("hedge")), booster: find(l.Whole("booster")), unsure: find(l.Any("unsure")),
 	}
-	return l
 }
