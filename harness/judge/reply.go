@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"assay/results/text"
 )
 
 // maxDepth is how deep a reply may nest; verdicts need four levels.
@@ -77,13 +80,17 @@ func verdictLike(v any) bool {
 	return false
 }
 
+//go:embed lexicon.txt
+var lexiconFile string
+
 var (
+	lexicon   = text.MustLexicon(lexiconFile)
 	fenceMark = regexp.MustCompile("```[ \t]*([A-Za-z0-9]*)")
 	// Prose that says that what stands beside it is no verdict, before or behind.
-	noVerdict = regexp.MustCompile(`(?i)\b(?:cannot|can't|can not|unable|sorry|apolog\w*|refuse|decline|examples?|e\.g|template|placeholder|hypothetical\w*|suppose|would|if i|instead)\b`)
+	noVerdict = regexp.MustCompile(`(?i)` + lexicon.Whole("noVerdict"))
 	scoreSaid = regexp.MustCompile(`(?i)\bscor\w*\W+(?:\w+\W+){0,3}[0-9]|\b[0-9]\s*(?:/|out of)\s*[0-9]`)
 	// Prose behind a verdict that takes it back or gives another one.
-	takenBack = regexp.MustCompile(`(?i)\b(?:wait|actually|correction|corrected|(?:in)?correct|wrong|right|second thought|changed?|changing|should|ignore|disregard|mistaken?|error|revis\w+|reconsider\w*|retract|scrap|abstain\w*|unsure|scor\w+|verdict|rather)\b|[0-9]`)
+	takenBack = regexp.MustCompile(`(?i)` + lexicon.Whole("takenBack") + `|[0-9]`)
 )
 
 const proseAround = "prose around"

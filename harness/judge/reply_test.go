@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -82,6 +83,31 @@ func TestParseReply(t *testing.T) {
 				t.Errorf("repeats %q, want %q", m, c.repeats)
 			}
 		})
+	}
+}
+
+// TestEachWordIsKnown: prose with a word of lexicon.txt is of no use beside JSON, and behind it where
+// its list is of what stands there.
+func TestEachWordIsKnown(t *testing.T) {
+	const verdict = `{"verdict":"no_answer"}`
+	words := map[string]string{`apolog\w*`: "apologies", `examples?`: "example", `e\.g`: "e.g", `hypothetical\w*`: "hypothetically",
+		`(?:in)?correct`: "incorrect", `changed?`: "change", `mistaken?`: "mistaken", `revis\w+`: "revised", `reconsider\w*`: "reconsider",
+		`abstain\w*`: "abstained", `scor\w+`: "scoring"}
+	of := func(list string, before bool) (n int) {
+		for _, entry := range lexicon[list] {
+			word := cmp.Or(words[entry], entry)
+			if _, err := parseReply(verdict + " So " + word + " it is."); err == nil {
+				t.Errorf("%s behind JSON: %q is read over", list, word)
+			}
+			if _, err := parseReply("So " + word + " it is: " + verdict); (err != nil) != before {
+				t.Errorf("%s before JSON: %q gives %v", list, word, err)
+			}
+			n++
+		}
+		return n
+	}
+	if a, b := of("noVerdict", true), of("takenBack", false); a == 0 || b == 0 || len(lexicon) != 2 {
+		t.Errorf("lexicon.txt has %d lists, with %d and %d words", len(lexicon), a, b)
 	}
 }
 
