@@ -1,6 +1,7 @@
 package cot
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,38 +18,56 @@ func reasoning(s string) []string {
 	return slices.DeleteFunc(text.Sentences(s), study.Names)
 }
 
-var labelled = regexp.MustCompile(`(?i)^(modality|examination(?: type)?|imaging|feature|image features?|features?|findings?|observations?|(?:key )?conclusions?|diagnosis|impression|interpretation|additional(?: analysis)?|analysis|other)\s*:\s*\S`)
+//go:embed lexicon.txt
+var lexiconFile string
+
+var (
+	lexicon = text.MustLexicon(lexiconFile)
+	types   = []string{modality, feature, conclusion, other}
+	labels  = labelsOf(lexicon)
+	cues    = cuesOf(lexicon)
+	aside   = regexp.MustCompile(`^` + lexicon.Any("aside"))
+	leadIn  = regexp.MustCompile(`^` + lexicon.Any("leadIn"))
+)
+
+// labelsOf finds the label of a step of each type: "Findings: ...".
+func labelsOf(l text.Lexicon) map[string]*regexp.Regexp {
+	out := map[string]*regexp.Regexp{}
+	for _, typ := range types {
+		out[typ] = regexp.MustCompile(`(?i)^` + l.Any(typ+"Label") + `\s*:\s*\S`)
+	}
+	return out
+}
+
+// cuesOf is the type that a word hints at; most words hint at none.
+func cuesOf(l text.Lexicon) map[string]string {
+	out := map[string]string{}
+	for _, typ := range types {
+		for _, w := range l[typ] {
+			out[w] = typ
+		}
+	}
+	return out
+}
 
 // typeOf guesses the type of a step from its words alone.
 func typeOf(s string) string {
-	if m := labelled.FindStringSubmatch(s); m != nil {
-		switch l := strings.ToLower(m[1]); {
-		case strings.HasPrefix(l, "modality"), strings.HasPrefix(l, "exam"), l == "imaging":
-			return modality
-		case strings.Contains(l, "feature"), strings.HasPrefix(l, "finding"), strings.HasPrefix(l, "observation"):
-			return feature
-		case strings.Contains(l, "conclusion"), l == "diagnosis", l == "impression", l == "interpretation":
-			return conclusion
+	for _, typ := range types {
+		if labels[typ].MatchString(s) {
+			return typ
 		}
+	}
+	if aside.MatchString(strings.ToLower(s)) {
 		return other
 	}
-	var cues []string
+	hints := map[string]bool{}
 	for _, w := range text.Words(s) {
-		cues = append(cues, cue(w))
+		hints[cues[w]] = true
 	}
-	has := func(typ string) bool { return slices.Contains(cues, typ) }
-	lower := strings.ToLower(s)
-	switch {
-	case strings.HasPrefix(lower, "in general"), strings.HasPrefix(lower, "note that"), strings.HasPrefix(lower, "in addition"):
-		return other
-	case has(conclusion):
-		return conclusion
-	case has(other):
-		return other
-	case has(feature): // "the radiograph shows an opacity"
-		return feature
-	case has(modality):
-		return modality
+	for _, typ := range []string{conclusion, other, feature, modality} { // "the radiograph shows an opacity"
+		if hints[typ] {
+			return typ
+		}
 	}
 	return other
 }
@@ -57,12 +76,7 @@ func typeOf(s string) string {
 // done, and is no step.
 func leadsIn(s string) bool {
 	l := strings.ToLower(s)
-	for _, b := range []string{"the question", "we are asked", "i am asked", "the task", "let's", "let us", "to answer", "we need to", "i need to", "i will"} {
-		if strings.HasPrefix(l, b) {
-			return true
-		}
-	}
-	return strings.HasSuffix(l, "?")
+	return leadIn.MatchString(l) || strings.HasSuffix(l, "?")
 }
 
 // repeats says whether a sentence says nothing that the question does not.
@@ -141,7 +155,7 @@ func orderOf(given string) [4]int {
 		if leadsIn(s) {
 			continue
 		}
-		at := slices.Index([]string{modality, feature, conclusion, other}, typeOf(s))
+		at := slices.Index(types, typeOf(s))
 		if order[at] == 0 {
 			order[at] = next
 			next++

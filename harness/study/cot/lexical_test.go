@@ -1,8 +1,10 @@
 package cot
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +92,36 @@ func TestJudgeSteps(t *testing.T) {
 	}
 	if b, _ := json.Marshal(precisionVerdict{judgeSteps(question, "", gold)}); string(b) != `{"steps":[]}` {
 		t.Errorf("no text gives %s", b)
+	}
+}
+
+// TestEachWordIsKnown: each entry of lexicon.txt does in a sentence what its list is for.
+func TestEachWordIsKnown(t *testing.T) {
+	labels := map[string]string{"examination(?: type)?": "Examination type", "(?:image )?features?": "Image feature", "findings?": "Findings",
+		"observations?": "Observation", "(?:key )?conclusions?": "Key conclusions", "additional(?: analysis)?": "Additional"}
+	lists := 0
+	each := func(list string, is func(word string) bool) {
+		lists++
+		if len(lexicon[list]) == 0 {
+			t.Errorf("lexicon.txt has no words under %s", list)
+		}
+		for _, entry := range lexicon[list] {
+			if word := cmp.Or(labels[entry], entry); !is(word) {
+				t.Errorf("%s: %q is not known", list, word)
+			}
+		}
+	}
+	for _, typ := range types {
+		each(typ, func(w string) bool { return typeOf("The "+w+" as such.") == typ })
+		each(typ+"Label", func(w string) bool { return typeOf(w+" : therefore one lung.") == typ })
+	}
+	each("aside", func(w string) bool { return typeOf(w+" therefore") == other })
+	each("leadIn", func(w string) bool { return leadsIn(strings.ToUpper(w)+" look.") && !leadsIn("So "+w) })
+	if lists != len(lexicon) {
+		t.Errorf("lexicon.txt has %d lists, of which %d are used", len(lexicon), lists)
+	}
+	if n := len(slices.Concat(lexicon[modality], lexicon[feature], lexicon[conclusion], lexicon[other])); n != len(cues) {
+		t.Errorf("%d words hint at a type, of %d: some hint at two", len(cues), n)
 	}
 }
 
