@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"image"
 
-	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/rating"
@@ -18,46 +16,35 @@ import (
 // pictures makes the pictures of a study's cases again, from the data set, and shows
 // those whose trial still has the digest that is stored.
 type pictures struct {
-	bench  *experiment.Bench
+	sent   *experiment.Sent
 	st     *store.Store
-	trials map[string][2]planned // by case: as sent, and at baseline
+	trials map[string][2]stored // by case: as sent, and at baseline
 }
 
-type planned struct {
-	plan.Trial
-	stored results.Digest // "": there is none
+type stored struct {
+	key    results.Key
+	inputs results.Digest // "": there is none
 }
 
 // Illustrate finds the pictures of the cases with the bench.yaml that made the store, and
 // makes each once, to know that it can. unchanged: raters may see the pictures of the
 // baseline beside them.
-func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unchanged bool, assemble experiment.Assembler) (*pictures, error) {
+func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unchanged bool) (*pictures, error) {
 	man, _, err := st.Manifest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Read(file, experiment.Known())
-	if err != nil {
+	sent, err := experiment.OpenSent(file, man)
+	var other *experiment.OtherRunError
+	switch {
+	case errors.As(err, &other) && other.Why != nil:
+		return nil, other.Why
+	case other != nil:
+		return nil, &StoreRefusedError{err.Error()}
+	case err != nil:
 		return nil, err
 	}
-	if results.DigestOf(cfg.Text) != man.Digest {
-		return nil, &StoreRefusedError{fmt.Sprintf("%s is not the bench.yaml of this run, and so not of its pictures: name that with -c", file)}
-	}
-	b, err := assemble(cfg)
-	if err != nil {
-		return nil, err
-	}
-	pl, err := b.Plan(plan.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	byKey := map[results.Key]plan.Trial{}
-	for _, block := range pl.Blocks {
-		for _, t := range block.Trials {
-			byKey[t.Key] = t
-		}
-	}
-	pics := &pictures{bench: b, st: st, trials: map[string][2]planned{}}
+	pics := &pictures{sent: sent, st: st, trials: map[string][2]stored{}}
 	keys := map[string]results.Key{}
 	for _, d := range append(s.draw.Cases[:len(s.draw.Cases):len(s.draw.Cases)], s.draw.Calibration...) {
 		keys[d.Case] = d.Key
@@ -66,14 +53,14 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 		for i := range list {
 			c := &list[i]
 			k := keys[c.Name]
-			var both [2]planned
+			var both [2]stored
 			for n, k := range []results.Key{k, {Study: k.Study, Model: k.Model, Item: k.Item, Arm: k.Arm, Condition: perturb.Baseline().Name, Repeat: k.Repeat}} {
 				tr, ok, err := st.Trial(ctx, k)
 				if err != nil {
 					return nil, err
 				}
-				if p, known := byKey[k]; ok && known {
-					both[n] = planned{p, tr.Inputs}
+				if ok {
+					both[n] = stored{k, tr.Inputs}
 				}
 			}
 			pics.trials[c.Name] = both
@@ -102,26 +89,16 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 }
 
 // files are the pictures of a trial as they are sent.
-func (p *pictures) files(ctx context.Context, t planned) ([][]byte, error) {
-	if t.stored == "" {
-		return nil, errors.New("bench.yaml does not plan this answer any more")
+func (p *pictures) files(ctx context.Context, t stored) ([][]byte, error) {
+	if t.inputs == "" {
+		return nil, errors.New("this answer is not stored")
 	}
-	reqs, inputs, err := p.bench.RequestsAfter(ctx, t.Trial, experiment.Said(ctx, p.st))
-	if err != nil {
-		return nil, err
-	}
-	if inputs != t.stored {
-		return nil, errors.New("what would be sent today has another digest than what was sent")
-	}
+	images, err := p.sent.Pictures(ctx, p.st, t.key, t.inputs)
 	var out [][]byte
-	for _, req := range reqs[:min(1, len(reqs))] {
-		for _, m := range req.Messages[len(req.Messages)-1:] { // the question's, not those of examples
-			for _, img := range m.Images {
-				out = append(out, img.Bytes)
-			}
-		}
+	for _, img := range images {
+		out = append(out, img.Bytes)
 	}
-	return out, nil
+	return out, err
 }
 
 // Picture implements rating.Pictures.

@@ -20,7 +20,6 @@ import (
 	"assay/harness/config"
 	"assay/harness/dataset"
 	films "assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/harness/servers"
@@ -109,7 +108,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := experiment.Assemble(cfg, table.Library{}) // its cases are made here
+	b, err := experiment.Assemble(cfg) // its cases are made here
 	if err != nil {
 		return nil, err
 	}

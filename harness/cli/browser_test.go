@@ -84,7 +84,7 @@ func TestViewInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, st, k := hostileCopy(t, dir)
-	r, err := cli.OpenView(t.Context(), path, []string{filepath.Join(dir, "bench.yaml")}, cli.Assemble)
+	r, err := cli.OpenView(t.Context(), path, []string{filepath.Join(dir, "bench.yaml")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/term"
 
 	"assay/harness/config"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/servers"
 	"assay/results"
@@ -277,7 +276,7 @@ func load(c *cli.Context) (*experiment.Bench, error) {
 	if c.Command.Name != "run" { // which ends them
 		warnLeft(c, cfg.Store)
 	}
-	b, err := Assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
@@ -289,9 +288,4 @@ func warnLeft(c *cli.Context, store string) {
 	for _, left := range servers.Left(store) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s still runs: a run of %s was killed; assay run or assay doctor ends it\n", left, store)
 	}
-}
-
-// Assemble is experiment.Assemble with all that reads data sets.
-func Assemble(cfg *config.Config) (*experiment.Bench, error) {
-	return experiment.Assemble(cfg, table.NewLibrary())
 }

@@ -59,7 +59,7 @@ func opened(t testing.TB, stores ...string) (string, []*viewer.Run) {
 	t.Helper()
 	var runs []*viewer.Run
 	for _, path := range stores {
-		r, err := cli.OpenView(t.Context(), path, []string{strings.TrimSuffix(path, ".sqlite") + ".yaml", filepath.Join(filepath.Dir(path), "bench.yaml")}, cli.Assemble)
+		r, err := cli.OpenView(t.Context(), path, []string{strings.TrimSuffix(path, ".sqlite") + ".yaml", filepath.Join(filepath.Dir(path), "bench.yaml")})
 		if err != nil {
 			t.Fatal(err)
 		}

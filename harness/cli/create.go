@@ -20,7 +20,6 @@ import (
 	"assay/backends/wire"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/harness/plan"
@@ -56,14 +55,14 @@ func draftWrong(format string, args ...any) error { return wrongError{fmt.Errorf
 // Create asks the server which models it has, and writes a file that is not there
 // yet, of what known has. lib is for data whose kind is not said. What is wrong with what is
 // wanted is a wrongError.
-func (w wanted) Create(ctx context.Context, out string, known config.Known, lib table.Library) (made, error) {
+func (w wanted) Create(ctx context.Context, out string, known config.Known) (made, error) {
 	var made made
 	if _, err := os.Lstat(out); err == nil {
 		return made, draftWrong("%s exists and is not overwritten; name another file with --out", out)
 	}
 	if w.Dataset == "" {
 		var err error
-		if w.Dataset, err = dataset.SniffMapped(w.Path, w.Columns, lib); err != nil {
+		if w.Dataset, err = dataset.SniffMapped(w.Path, w.Columns); err != nil {
 			return made, wrongError{err}
 		}
 	}
@@ -106,7 +105,7 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known, lib 
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if made.Planned, made.plan, err = w.planned(out, written, known, lib); err != nil {
+	if made.Planned, made.plan, err = w.planned(out, written, known); err != nil {
 		return made, err
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -121,12 +120,12 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known, lib 
 }
 
 // planned reads back what is to be written, and plans it: an experiment without a trial is none.
-func (w wanted) planned(out, written string, known config.Known, lib table.Library) (*experiment.Bench, *plan.Plan, error) {
+func (w wanted) planned(out, written string, known config.Known) (*experiment.Bench, *plan.Plan, error) {
 	cfg, errs := config.Parse(out, []byte(written), known, onDisk{})
 	if len(errs) > 0 {
 		return nil, nil, draftWrong("what you asked for does not make an experiment:\n%w", errs)
 	}
-	b, err := experiment.Assemble(cfg, lib)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return nil, nil, wrongError{err}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/curate"
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/results/report"
 )
@@ -48,7 +47,7 @@ func datasetCommand(s streams, version, revision string) *cli.Command {
 					return usage("dataset check: --column: %w", err)
 				}
 				if kind == "" {
-					if kind, err = dataset.SniffMapped(path, columns, table.NewLibrary()); err != nil {
+					if kind, err = dataset.SniffMapped(path, columns); err != nil {
 						return usage("%w", err)
 					}
 				}
@@ -56,7 +55,7 @@ func datasetCommand(s streams, version, revision string) *cli.Command {
 					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
 				}
 				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")}, table.NewLibrary())
+					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
 				if err != nil {
 					return usage("%w", err)
 				}

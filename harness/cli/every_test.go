@@ -14,7 +14,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
 	films "assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 )
@@ -80,7 +79,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 					name := fmt.Sprintf("%s, %s, %s %s", st.Name, data, protocol, kind)
 					out := filepath.Join(dir, fmt.Sprintf("%d.yaml", drafts))
 					drafts++
-					_, err := wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known(), table.NewLibrary())
+					_, err := wanted{Study: st.Name, Kind: kind, URL: server.URL, Path: path, Models: []string{"honest"}}.Create(t.Context(), out, experiment.Known())
 					if none(st.Name, data) {
 						if _, there := os.Stat(out); err == nil || there == nil || !strings.Contains(err.Error(), "study "+st.Name+" asks") {
 							t.Errorf("%s: written, or %v", name, err)
@@ -96,7 +95,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					b, err := experiment.Assemble(cfg, table.NewLibrary())
+					b, err := experiment.Assemble(cfg)
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						continue

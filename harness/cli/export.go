@@ -114,7 +114,7 @@ func (s streams) beside(c *cli.Context, st *store.Store) (exchange.Beside, error
 		}
 	}
 	if dir != "" {
-		b.Images = &exchange.Images{Dir: dir, Of: pictures(st, man, []string{c.String("config")}, Assemble)}
+		b.Images = &exchange.Images{Dir: dir, Of: pictures(st, man, []string{c.String("config")})}
 	}
 	if c.Bool("describe") {
 		return b, nil

@@ -10,7 +10,6 @@ import (
 
 	"assay/backends/kinds"
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/results/text"
 )
@@ -89,7 +88,7 @@ func (s streams) init(c *cli.Context) error {
 		}
 		w.Kind, w.URL = "", w.Kind
 	}
-	made, err := w.Create(c.Context, out, experiment.Known(), table.NewLibrary())
+	made, err := w.Create(c.Context, out, experiment.Known())
 	var wrong wrongError
 	switch {
 	case errors.As(err, &wrong):

@@ -46,7 +46,7 @@ func BenchmarkView(b *testing.B) {
 			b.Fatal(err)
 		}
 		scored, scoring := time.Since(begin), peak()
-		first, err := cli.OpenView(b.Context(), path, nil, cli.Assemble)
+		first, err := cli.OpenView(b.Context(), path, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func BenchmarkView(b *testing.B) {
 		runtime.GC()
 
 		begin = time.Now()
-		r, err := cli.OpenView(b.Context(), path, []string{filepath.Join(dir, "million.yaml")}, cli.Assemble)
+		r, err := cli.OpenView(b.Context(), path, []string{filepath.Join(dir, "million.yaml")})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -424,7 +424,7 @@ func plannedKeys(b *testing.B, file string) []results.Key {
 	if err != nil {
 		b.Fatal(err)
 	}
-	exp, err := cli.Assemble(cfg)
+	exp, err := experiment.Assemble(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

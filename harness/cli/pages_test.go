@@ -21,7 +21,6 @@ import (
 	"text/template"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/render"
 	"assay/harness/study"
@@ -220,7 +219,7 @@ func subject() (previewSubject, error) {
 
 // several draws what a condition of cases of several images shows.
 func several(c *condition, add func(string, image.Image) string) error {
-	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: 1, Images: 3, Size: drawn}, table.Library{})
+	set, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: 1, Images: 3, Size: drawn})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"assay/backends"
-	"assay/harness/experiment"
 	"assay/results"
 	"assay/results/store"
 	"assay/results/viewer"
@@ -13,8 +12,8 @@ import (
 // pictures makes again what trials of a store were shown; configs are the bench.yaml of
 // which one may have made it. The text says why it cannot for this trial, the error why it
 // cannot for any.
-func pictures(st *store.Store, man results.Manifest, configs []string, assemble experiment.Assembler) func(context.Context, results.Trial) ([]backends.Image, string, error) {
-	s := &sender{st: st, configs: configs, assemble: assemble, man: man, kept: map[results.Key]*viewer.Sent{}}
+func pictures(st *store.Store, man results.Manifest, configs []string) func(context.Context, results.Trial) ([]backends.Image, string, error) {
+	s := &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}}
 	return func(ctx context.Context, t results.Trial) ([]backends.Image, string, error) {
 		sent, err := s.Of(ctx, t)
 		switch {

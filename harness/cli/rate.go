@@ -133,7 +133,7 @@ func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (r
 	if c.Bool("without-pictures") {
 		return nil, nil
 	}
-	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"), Assemble)
+	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"))
 	if err != nil {
 		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
 	}

@@ -24,10 +24,9 @@ const mostKept = 24
 
 // sender makes again what was sent, as a run does, from the data set.
 type sender struct {
-	st       *store.Store
-	configs  []string
-	assemble experiment.Assembler
-	man      results.Manifest
+	st      *store.Store
+	configs []string
+	man     results.Manifest
 
 	mu      sync.Mutex // everything below: pictures are made one after the other
 	opened  bool
@@ -75,7 +74,7 @@ func (s *sender) open() error {
 	if cfg == nil {
 		return fmt.Errorf("%s is not the bench.yaml of this run; name that with -c", strings.Join(s.configs, ", "))
 	}
-	b, err := s.assemble(cfg)
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 )
 
@@ -29,7 +28,7 @@ func create(t *testing.T, url string, models ...string) (made, string, error) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "bench.yaml")
-	made, err := wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, experiment.Known(), table.Library{})
+	made, err := wanted{Study: "cot", URL: url, Dataset: "jsonl", Path: data, Models: models}.Create(t.Context(), out, experiment.Known())
 	text, _ := os.ReadFile(out)
 	return made, string(text), err
 }

@@ -72,7 +72,7 @@ func (s streams) view(ctx context.Context, o viewer.Options, paths, configs []st
 	}()
 	taken := map[string]int{}
 	for _, path := range paths {
-		r, err := OpenView(ctx, path, configs, Assemble)
+		r, err := OpenView(ctx, path, configs)
 		if err != nil {
 			return environment(err)
 		}

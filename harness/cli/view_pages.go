@@ -30,7 +30,7 @@ import (
 
 // OpenView opens the store at path for a viewer; configs are the bench.yaml of which one may
 // have made it. Close its Store in the end.
-func OpenView(ctx context.Context, path string, configs []string, assemble experiment.Assembler) (*viewer.Run, error) {
+func OpenView(ctx context.Context, path string, configs []string) (*viewer.Run, error) {
 	st, err := store.OpenReader(ctx, path)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func OpenView(ctx context.Context, path string, configs []string, assemble exper
 	r := &viewer.Run{
 		// A name of dots alone would lead elsewhere in an address.
 		Name: cmp.Or(strings.Trim(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "."), "store"), Path: path, Store: st,
-		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, assemble: assemble, man: man, kept: map[results.Key]*viewer.Sent{}},
+		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
 		Read:  reader(),
 		Right: scoreRight,
 		Shown: []string{viewer.KeyItem, viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},

@@ -67,7 +67,7 @@ func storePages(t testing.TB) (dir, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), []string{"nothing.yaml", filepath.Join(dir, "bench.yaml")}, cli.Assemble)
+	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), []string{"nothing.yaml", filepath.Join(dir, "bench.yaml")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestTheIndexHoldsTheExport(t *testing.T) {
 // holdsTheExport compares the indexes of a folder's tour with its export.
 func holdsTheExport(t *testing.T, dir string) (tables []*viewer.Table, seen int) {
 	t.Helper()
-	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), nil, cli.Assemble)
+	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestHostsAreColumns(t *testing.T) {
 // the accuracy of both says.
 func TestHelpedAndHarmed(t *testing.T) {
 	dir, _ := storePages(t)
-	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), nil, cli.Assemble)
+	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +448,7 @@ func TestAnotherDigestIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, config := range map[string]string{"another digest than what was sent": filepath.Join(dir, "bench.yaml"), "is not the bench.yaml of this run": "none.yaml"} {
-		r, err := cli.OpenView(t.Context(), path, []string{config}, cli.Assemble)
+		r, err := cli.OpenView(t.Context(), path, []string{config})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -304,7 +303,7 @@ func TestLimitsOfDataSetsAreThoseOfTheirLoaders(t *testing.T) {
 				from := dataset.Source{Name: "d", Kind: kind, Items: 1, Size: 256, Path: "none"}
 				*k.Whole(&from) = v
 				want := fmt.Sprintf("expected a whole number from %d to %d, found %d", k.Least, k.Most, v)
-				if _, err := dataset.Open(from, table.Library{}); err == nil || !strings.Contains(err.Error(), k.Name+": "+want) {
+				if _, err := dataset.Open(from); err == nil || !strings.Contains(err.Error(), k.Name+": "+want) {
 					t.Errorf("%s: the loader says %v, want %s", kind, err, want)
 				}
 				_, errs := Parse("bench.yaml", fmt.Appendf(nil, "datasets:\n  d: {kind: %s, %s: %d}\n", kind, k.Name, v), testKnown(), testFiles())

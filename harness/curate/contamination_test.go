@@ -20,7 +20,6 @@ import (
 	"assay/backends/wire"
 	"assay/harness/dataset"
 	films "assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/timing"
 )
@@ -56,7 +55,7 @@ func textsOf(list ...string) []sourceText {
 // TestTheMemoriserAloneIsFlagged: of phantoms on all three servers, raw and in a chat,
 // those who learnt the data set by heart are flagged, and no other.
 func TestTheMemoriserAloneIsFlagged(t *testing.T) {
-	set, err := dataset.Open(dataset.Source{Name: "chest", Kind: dataset.KindPhantom, Items: 12, Size: 256, Seed: 7}, table.Library{})
+	set, err := dataset.Open(dataset.Source{Name: "chest", Kind: dataset.KindPhantom, Items: 12, Size: 256, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

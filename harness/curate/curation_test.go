@@ -22,7 +22,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/results"
 	"assay/results/stats"
 )
@@ -381,7 +380,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 	} {
 		name := fmt.Sprint(from.Kind, from.Images)
 		from.Name = "d"
-		set, err := dataset.Open(from, table.NewLibrary())
+		set, err := dataset.Open(from)
 		if err != nil || len(set.Items) < 4 {
 			t.Fatalf("%s: %d items, %v", name, len(set.Items), err)
 		}
@@ -399,7 +398,7 @@ func TestKeptSetsCanBeReadAgain(t *testing.T) {
 		if written.Has("split") {
 			written.Split = from.Split
 		}
-		again, err := dataset.Open(written, table.NewLibrary())
+		again, err := dataset.Open(written)
 		if err != nil || len(again.Problems) > 0 || len(again.Items) != len(r.Kept) {
 			t.Fatalf("%s: %d items of %d, %v %v", name, len(again.Items), len(r.Kept), again.Problems, err)
 		}
@@ -526,7 +525,7 @@ func TestStatisticsOfCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Name: "d", Kind: dataset.KindMedThinkVQA, Path: dir, Split: "test"}, table.NewLibrary())
+	d, err := dataset.Open(dataset.Source{Name: "d", Kind: dataset.KindMedThinkVQA, Path: dir, Split: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

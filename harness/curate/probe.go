@@ -102,7 +102,7 @@ func Ask(ctx context.Context, b *experiment.Bench, a Asking) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	bench, err := experiment.Assemble(&cfg, b.Library)
+	bench, err := experiment.Assemble(&cfg)
 	if err != nil {
 		return nil, err
 	}

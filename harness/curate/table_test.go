@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 )
 
 // TestKeptTableIsReadAgain: what is kept of a table of questions, whose tasks are its own,
@@ -16,7 +15,7 @@ func TestKeptTableIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path}, table.NewLibrary())
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindCSV, Name: "mine", Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +27,7 @@ func TestKeptTableIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path}, table.NewLibrary())
+	kept, err := dataset.Open(dataset.Source{Kind: files.Kind, Name: "mine", Path: files.Path})
 	if err != nil || len(kept.Problems) > 0 || len(kept.Items) != len(r.Kept) {
 		t.Fatalf("%v: %+v", err, kept)
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -35,11 +34,11 @@ func TestBoxesOfOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if s.Kind, err = sniff(s.Path, table.NewLibrary()); err != nil {
+		if s.Kind, err = sniff(s.Path); err != nil {
 			t.Fatal(err)
 		}
 		s.Name = "mine"
-		d, err := Open(s, table.NewLibrary())
+		d, err := Open(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -146,8 +146,8 @@ func labels() []string { return []string{"A", "B", "C", "D", "E"} }
 
 // caseParquet reads the rows of a file, each with what it has in the column cluster ("": none),
 // and looks at embedded images one after another.
-func caseParquet(lib table.Library, file, cluster string) (records []record, problems []table.Problem, err error) {
-	leaves, err := lib.Leaves(file)
+func caseParquet(file, cluster string) (records []record, problems []table.Problem, err error) {
+	leaves, err := table.ParquetLeaves(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +170,7 @@ func caseParquet(lib table.Library, file, cluster string) (records []record, pro
 	if !slices.Contains(want.Any, marker) {
 		return nil, nil, fmt.Errorf("%s has no column %s: expected MedThinkVQA's", file, marker)
 	}
-	lists, err := lib.Rows(file, want, func(s table.Row) {
+	lists, err := table.ParquetRows(file, want, func(s table.Row) {
 		n := 0
 		r := caseRow{number: s.Number, cluster: cluster, none: func() string { return "none" }, bad: func(column, want, got string) {
 			n++

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 )
 
 // DICOM files are read through the helper that the data set names: what it made is the
@@ -40,7 +39,7 @@ func TestDICOMThroughAHelper(t *testing.T) {
 		rows += fmt.Sprintf("q%d,%s,Is it?,yes\n", i, name)
 	}
 	tbl := put("q.csv", rows)
-	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"sh", script, "{in}", "{out}"}}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"sh", script, "{in}", "{out}"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +62,11 @@ func TestDICOMThroughAHelper(t *testing.T) {
 			t.Error("the picture is not what the helper made", err)
 		}
 	}
-	plain, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl}, table.NewLibrary())
+	plain, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl})
 	if err != nil || len(plain.Items) != 1 || len(plain.Problems) != 6 || !strings.Contains(plain.Problems[0].Got, "add to the data set dicom: [dcm2pnm") || strings.Contains(fmt.Sprint(plain.Problems), "DOE") {
 		t.Errorf("without a helper: %v, %v", plain.Problems, err)
 	}
-	if _, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"no-such-program", "{in}", "{out}"}}, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), "install it") {
+	if _, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, DICOM: []string{"no-such-program", "{in}", "{out}"}}); err == nil || !strings.Contains(err.Error(), "install it") {
 		t.Errorf("a helper that is not there: %v", err)
 	}
 }

@@ -16,8 +16,6 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-
-	"assay/harness/dataset/table"
 )
 
 // question is a row of an example.
@@ -102,7 +100,7 @@ func write(dir, name string, data []byte) error {
 
 // asked are about drawn films: two of each sort of answer.
 func asked() ([]question, error) {
-	set, err := Open(Source{Kind: KindPhantom, Name: "example", Items: 24, Size: 256, Seed: 1}, table.Library{})
+	set, err := Open(Source{Kind: KindPhantom, Name: "example", Items: 24, Size: 256, Seed: 1})
 	if err != nil {
 		return nil, err
 	}

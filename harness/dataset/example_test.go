@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"assay/harness/dataset/table"
 )
 
 // TestExamplesAreReadAlike: every example is sniffed, has nothing wrong with it, and
@@ -19,11 +17,11 @@ func TestExamplesAreReadAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sniffed, err := sniff(path, table.NewLibrary())
+		sniffed, err := sniff(path)
 		if err != nil || sniffed != kind {
 			t.Errorf("%s is sniffed as %q, %v", kind, sniffed, err)
 		}
-		d, err := Open(Source{Kind: kind, Name: "x", Path: path}, table.NewLibrary())
+		d, err := Open(Source{Kind: kind, Name: "x", Path: path})
 		if err != nil || len(d.Problems) > 0 || len(d.Items) != 6 {
 			t.Fatalf("%s: %v, %+v", kind, err, d)
 		}

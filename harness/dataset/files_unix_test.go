@@ -73,7 +73,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 		for _, outside := range []bool{false, true} {
 			path := filepath.Join(dir, "set.jsonl")
 			write(path, []byte(`{"id":"x","images":["`+c.path+`"],"question":"Which?\nA. one\nB. two","type":"single","answer":"B"}`+"\n"))
-			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside}, table.NewLibrary())
+			d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: path, Outside: outside})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestPicturesFromElsewhere(t *testing.T) {
 			t.Errorf("%s as a data set: %v", bad, err)
 		}
 	}
-	if _, err := sniff(filepath.Join(dir, "pipe.png"), table.NewLibrary()); err == nil {
+	if _, err := sniff(filepath.Join(dir, "pipe.png")); err == nil {
 		t.Error("a pipe was sniffed at")
 	}
 }

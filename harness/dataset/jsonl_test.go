@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"assay/harness/dataset/table"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -18,11 +17,11 @@ import (
 
 // jsonlFile writes lines beside three pictures a.png, sub/b.jpg and cut.png.
 func JSONL(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindJSONL, Name: name, Path: path}, table.NewLibrary())
+	return Open(Source{Kind: KindJSONL, Name: name, Path: path})
 }
 
 func M3CoTBench(name, path string) (*Dataset, error) {
-	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path}, table.NewLibrary())
+	return Open(Source{Kind: KindM3CoTBench, Name: name, Path: path})
 }
 
 func jsonlFile(t *testing.T, text string) string {
@@ -111,7 +110,7 @@ func TestJSONL(t *testing.T) {
 	if err != nil || again.Digest != d.Digest {
 		t.Errorf("digest %s, then %s (%v)", d.Digest, again.Digest, err)
 	}
-	if kind, err := sniff(path, table.NewLibrary()); kind != KindJSONL || err != nil {
+	if kind, err := sniff(path); kind != KindJSONL || err != nil {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
 }
@@ -208,7 +207,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, closedLine+"\n"+`{"id":"c3","images":["a.png"],"question":"Atelectasis on the left? (none, mild, severe)","type":"ordinal","answer":"mild"}`),
-		Knowledge: kb, Regions: "taix"}, table.NewLibrary())
+		Knowledge: kb, Regions: "taix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +218,7 @@ func TestJSONLClosedQuestions(t *testing.T) {
 		t.Errorf("its own boxes and aliases: %+v, gaps %v", c1, e.Gaps)
 	}
 	table, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: jsonlFile(t, `{"nr":1,"scan":"a.png","question":"Effusion?","type":"binary","answer":"yes","split":"dev"}`+"\n"+`{"nr":2,"scan":"a.png","question":"Oedema?","type":"binary","answer":"yes","split":"test"}`),
-		Columns: Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"}, table.NewLibrary())
+		Columns: Mapping{"id": {"nr"}, "image": {"scan"}}, Knowledge: kb, Split: "dev"})
 	if err != nil || len(table.Items) != 1 || len(table.Gaps) != 1 || table.Gaps[0].Question != "Effusion?" {
 		t.Errorf("a table of questions: %+v, %v", table, err)
 	}
@@ -341,10 +340,10 @@ func TestJSONLFiles(t *testing.T) {
 
 func TestOpenAndSniff(t *testing.T) {
 	path := jsonlFile(t, goodLine)
-	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, table.NewLibrary()); err != nil || d.Kind != KindJSONL || d.Name != "x" {
+	if d, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}); err != nil || d.Kind != KindJSONL || d.Name != "x" {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := Open(Source{Kind: "arrow", Name: "x", Path: path}, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
+	if _, err := Open(Source{Kind: "arrow", Name: "x", Path: path}); err == nil || !strings.Contains(err.Error(), "m3cotbench, taix-vqa, medthinkvqa, jsonl") {
 		t.Errorf("unknown kind: %v", err)
 	}
 	dir := filepath.Dir(path)
@@ -356,7 +355,7 @@ func TestOpenAndSniff(t *testing.T) {
 		"columns: expected nothing": {Kind: KindM3CoTBench, Path: dir, Columns: Mapping{"id": {"nr"}}},
 		"experts: expected nothing": {Kind: KindCSV, Path: path, Experts: "none.csv"},
 	} {
-		if _, err := Open(s, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -364,7 +363,7 @@ func TestOpenAndSniff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{dir: "name one of them", filepath.Join(dir, "a.png"): "starts with", filepath.Join(dir, "none"): "no such file"} {
-		if kind, err := sniff(p, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), want) {
+		if kind, err := sniff(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", p, kind, err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // their columns, images by their bytes. Without task labels items have no task,
 // which is one Problem of the folder.
 func m3cotbench(s Source) (*Dataset, error) {
-	books, err := find(s.library, s.Path)
+	books, err := find(s.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func medthinkvqa(s Source) (*Dataset, error) {
 	d := &Dataset{Name: s.Name, Kind: KindMedThinkVQA}
 	digest, first, keys := newDigester(), map[string]string{}, map[string][]int{}
 	for _, file := range files {
-		records, problems, err := caseRecords(s.library, file, s.column())
+		records, problems, err := caseRecords(file, s.column())
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func caseFiles(path, split string) ([]string, error) {
 }
 
 // caseRecords reads a file of either kind, whatever its name says.
-func caseRecords(lib table.Library, file, cluster string) ([]record, []Problem, error) {
+func caseRecords(file, cluster string) ([]record, []Problem, error) {
 	f, err := table.OpenRoot(file, 1<<40) // embedded images are not read at once
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +100,7 @@ func caseRecords(lib table.Library, file, cluster string) ([]record, []Problem, 
 	defer f.Close()
 	var head [4]byte
 	if n, _ := f.ReadAt(head[:], 0); string(head[:n]) == "PAR1" {
-		return caseParquet(lib, file, cluster)
+		return caseParquet(file, cluster)
 	}
 	return caseJSONL(file, f, cluster)
 }

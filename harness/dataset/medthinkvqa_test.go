@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -41,10 +40,10 @@ func TestMedThinkVQA(t *testing.T) {
 		if err := way.write(dir, "test", cases, way.asText); err != nil {
 			t.Fatal(err)
 		}
-		if kind, err := sniff(dir, table.NewLibrary()); err != nil || kind != KindMedThinkVQA {
+		if kind, err := sniff(dir); err != nil || kind != KindMedThinkVQA {
 			t.Errorf("%s: sniffed %q, %v", way.name, kind, err)
 		}
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"}, table.NewLibrary())
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Split: "test"})
 		if err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}
@@ -164,7 +163,7 @@ func TestMedThinkVQAProblems(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,15 +207,15 @@ func TestMedThinkVQAProblems(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "train.parquet"), nil, 0o644); err != nil {
 				return err
 			}
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
 			return err
 		}(),
 		"no file": func() error {
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()}, table.NewLibrary())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: t.TempDir()})
 			return err
 		}(),
 		"split": func() error {
-			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"}, table.NewLibrary())
+			_, err := Open(Source{Kind: KindMedThinkVQA, Name: "c", Path: dir, Split: "val"})
 			return err
 		}(),
 	} {
@@ -241,7 +240,7 @@ func TestExperts(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, Experts: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +260,7 @@ func TestExperts(t *testing.T) {
 	if want := []string{"5 human_factual1", "5 human_error_types1", "5 step2", "4 title, clinical_history"}; !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
-	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir}, table.NewLibrary())
+	plain, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir})
 	if err != nil || plain.Digest != d.Digest {
 		t.Errorf("what experts say makes another data set: %v", err)
 	}
@@ -274,7 +273,7 @@ func TestMaxImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int]int{0: 12, 5: 5, 12: 12} {
-		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most}, table.NewLibrary())
+		d, err := Open(Source{Kind: KindMedThinkVQA, Name: "cases", Path: dir, MaxImages: most})
 		if err != nil || len(d.Items) != want {
 			t.Fatalf("%d images at most: %d items, %v", most, len(d.Items), err)
 		}

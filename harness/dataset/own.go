@@ -20,7 +20,7 @@ func own(s Source) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := readQuestions(tableSource{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split, Library: s.library})
+	t, err := readQuestions(tableSource{Format: s.Kind, Path: s.Path, Columns: s.Columns, Cluster: s.column(), Split: s.Split})
 	if err != nil {
 		return nil, err
 	}

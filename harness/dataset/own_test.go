@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 )
 
 // TestOwnTable: the pictures of a table lie in its folder, unless others are permitted,
@@ -36,7 +35,7 @@ func TestOwnTable(t *testing.T) {
 	}
 	path := put("in/mine.csv", []byte("nr,scan,question,A,B,answer\nx1,pics/a.png,Which?,left,right,right\nx2,../secret.png,q,l,r,A\nx3,link.png,q,l,r,A\nx4,"+secret+",q,l,r,A\nx5,none.png,q,l,r,A\nx6,cut.png,q,l,r,A\n"))
 	s := Source{Kind: KindCSV, Name: "mine", Path: path, Columns: Mapping{"id": {"nr"}, "image": {"scan"}}}
-	d, err := Open(s, table.NewLibrary())
+	d, err := Open(s)
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 5 {
 		t.Fatalf("%v: %+v", err, d)
 	}
@@ -56,20 +55,20 @@ func TestOwnTable(t *testing.T) {
 		t.Error("nothing was guessed")
 	}
 	s.Outside = true
-	if d, err := Open(s, table.NewLibrary()); err != nil || len(d.Items) != 4 {
+	if d, err := Open(s); err != nil || len(d.Items) != 4 {
 		t.Errorf("with allow_outside: %v, %+v", err, d.Problems)
 	}
 	plain := put("in/plain.jsonl", []byte(`{"id":"x1","images":["pics/a.png"],"question":"Which?","type":"single","options":[{"label":"A","text":"left"},{"label":"B","text":"right"}],"answer":"B"}`+"\n"))
 	other := put("in/other.jsonl", []byte(`{"id":"x1","image":"pics/a.png","question":"Which?","options":["left","right"],"answer":"right"}`+"\n"))
 	for _, path := range []string{plain, other} {
-		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}, table.NewLibrary()); err != nil || same.Digest != d.Digest {
+		if same, err := Open(Source{Kind: KindJSONL, Name: "x", Path: path}); err != nil || same.Digest != d.Digest {
 			t.Errorf("%s: %v, digest %s, want %s", path, err, same.Digest, d.Digest)
 		}
-		if kind, err := sniff(path, table.NewLibrary()); kind != KindJSONL || err != nil {
+		if kind, err := sniff(path); kind != KindJSONL || err != nil {
 			t.Errorf("%s is %s, %v", path, kind, err)
 		}
 	}
-	if kind, err := sniff(s.Path, table.NewLibrary()); kind != KindCSV || err != nil {
+	if kind, err := sniff(s.Path); kind != KindCSV || err != nil {
 		t.Errorf("it is sniffed as %q, %v", kind, err)
 	}
 }
@@ -107,7 +106,7 @@ func TestClusterOfAColumn(t *testing.T) {
 		{Source{Kind: KindJSONL, Path: lines, Columns: columns}, []int{0, -1, 0}},
 	} {
 		c.source.Name = "mine"
-		d, err := Open(c.source, table.NewLibrary())
+		d, err := Open(c.source)
 		if err != nil || len(d.Problems) > 0 || len(d.Items) != len(c.want) {
 			t.Fatalf("cluster %q: %v, %+v", c.source.Cluster, err, d)
 		}
@@ -126,7 +125,7 @@ func TestClusterOfAColumn(t *testing.T) {
 			t.Errorf("cluster %q: all are one", c.source.Cluster)
 		}
 	}
-	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, Cluster: "pateint"}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: tbl, Cluster: "pateint"})
 	if err != nil || len(d.Problems) == 0 {
 		t.Fatal(err, d)
 	}
@@ -134,10 +133,10 @@ func TestClusterOfAColumn(t *testing.T) {
 		t.Errorf("a column that is not there: %s", p)
 	}
 	none := put("n.csv", []byte("id,image,question,answer,patient\n1,a.png,Q?,yes,\n2,a.png,Q?,no,4\n"))
-	if d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: none, Cluster: "patient"}, table.NewLibrary()); err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Row != 2 || d.Problems[0].Column != "patient" {
+	if d, err := Open(Source{Kind: KindCSV, Name: "mine", Path: none, Cluster: "patient"}); err != nil || len(d.Items) != 1 || len(d.Problems) != 1 || d.Problems[0].Row != 2 || d.Problems[0].Column != "patient" {
 		t.Errorf("a row without a patient: %v, %+v", err, d)
 	}
-	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"}, table.NewLibrary())
+	_, err = Open(Source{Kind: KindPhantom, Name: "p", Items: 2, Size: 256, Cluster: "patient"})
 	if err == nil || !strings.Contains(err.Error(), `cluster: expected item, because phantoms are made and have no columns`) || !strings.Contains(err.Error(), `found "patient"`) {
 		t.Errorf("a column of phantoms: %v", err)
 	}
@@ -204,7 +203,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		{Source{Kind: KindJSONL, Path: plain, Cluster: "Answer"}, []int{0, 1, 1}, 4, "the columns Answer, answer, id, images"},
 	} {
 		c.source.Name = "mine"
-		d, err := Open(c.source, table.NewLibrary())
+		d, err := Open(c.source)
 		if err != nil || len(d.Items) != len(c.want) {
 			t.Errorf("%s, cluster %s: %v, %+v", c.source.Kind, c.source.Cluster, err, d)
 			continue
@@ -224,7 +223,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 		}
 		wrong := c.source
 		wrong.Cluster = c.source.Cluster[:len(c.source.Cluster)-1]
-		d, err = Open(wrong, table.NewLibrary())
+		d, err = Open(wrong)
 		said := fmt.Sprint(err)
 		if err == nil && len(d.Problems) > 0 && len(d.Items) == 0 {
 			said = d.Problems[0].Error()
@@ -233,7 +232,7 @@ func TestClusterOfEveryFormat(t *testing.T) {
 			t.Errorf("%s: a column %s: %s", c.source.Kind, wrong.Cluster, said)
 		}
 	}
-	d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: plain, Cluster: "modality"}, table.NewLibrary()) // one of the format's own
+	d, err := Open(Source{Kind: KindJSONL, Name: "mine", Path: plain, Cluster: "modality"}) // one of the format's own
 	if err != nil || len(d.Items) != 1 || len(d.Problems) != 3 {
 		t.Errorf("keys of nobody's are taken: %v, %+v", err, d)
 	}

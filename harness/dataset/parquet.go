@@ -20,7 +20,7 @@ func (r *questionReader) parquet() error {
 	if err != nil {
 		return err
 	}
-	names, err := r.of.Library.Names(files[0])
+	names, err := table.ParquetColumns(files[0])
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (r *questionReader) parquet() error {
 		}
 	}
 	for _, file := range files {
-		err := r.of.Library.Cells(file, names, images, func(number int, cells []table.Cell) {
+		err := table.ParquetCells(file, names, images, func(number int, cells []table.Cell) {
 			x := questionRow{file: file, at: number, values: map[string]value{}}
 			for i, c := range cells {
 				name := names[i]

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -23,7 +22,7 @@ import (
 // the bytes, and whatever changes them, a change of perturb's PNG encoder
 // included, has to raise phantom.Version. The digest covers all texts as they are.
 func Phantom(name string, seed uint64, cases, size int) (*Dataset, error) {
-	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size}, table.Library{})
+	return Open(Source{Kind: KindPhantom, Name: name, Seed: seed, Items: cases, Size: size})
 }
 
 func phantoms(from Source) (*Dataset, error) {

@@ -9,13 +9,12 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
 func severalFilms(t testing.TB, seed uint64, cases, images int) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: cases, Size: 256, Images: images}, table.Library{})
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: seed, Items: cases, Size: 256, Images: images})
 	if err != nil {
 		t.Fatal(err)
 	}

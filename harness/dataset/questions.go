@@ -75,9 +75,8 @@ type tableSource struct {
 	Format  string
 	Path    string // of a file; of Parquet a folder, too
 	Columns Mapping
-	Cluster string        // the column of what rows are drawn together by; "": none
-	Split   string        // of files or rows; "": see Read
-	Library table.Library // reads Parquet files
+	Cluster string // the column of what rows are drawn together by; "": none
+	Split   string // of files or rows; "": see Read
 }
 
 // value is what a row has in a column.

@@ -15,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-
-	"assay/harness/dataset/table"
 )
 
 // dot is a small picture of a grey.
@@ -381,7 +379,7 @@ func TestParquet(t *testing.T) {
 		{[]stored{{Bytes: []byte("no picture")}}, "q4", []string{"x", "y", "z"}, 1},
 		{nil, "q5", []string{"x", "y", "z"}, 1},
 	})
-	got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary()})
+	got := read(t, tableSource{Format: kindParquet, Path: dir})
 	var want []string
 	for i, greys := range [][]uint8{{1, 2}, {3}, {4, 5, 6}} {
 		q := got.Questions[i]
@@ -405,13 +403,13 @@ func TestParquet(t *testing.T) {
 		t.Errorf("problems %q", p)
 	}
 	writeParquet(t, filepath.Join(dir, "data", "dev-00000-of-00001.parquet"), []parquetRow{{[]stored{{Bytes: dot(1)}}, "q", nil, 1}})
-	if got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary()}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
+	if got := read(t, tableSource{Format: kindParquet, Path: dir}); len(got.Questions) != 4 || !slices.Contains(got.Guesses, "split: test, of dev, test") {
 		t.Errorf("two splits: %q, %q", shorts(got), got.Guesses)
 	}
-	if got := read(t, tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary(), Split: "dev"}); len(got.Questions) != 1 {
+	if got := read(t, tableSource{Format: kindParquet, Path: dir, Split: "dev"}); len(got.Questions) != 1 {
 		t.Errorf("split dev: %q", shorts(got))
 	}
-	if _, err := readQuestions(tableSource{Format: kindParquet, Path: dir, Library: table.NewLibrary(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
+	if _, err := readQuestions(tableSource{Format: kindParquet, Path: dir, Split: "val"}); err == nil || !strings.Contains(err.Error(), "it has dev, test") {
 		t.Errorf("split val: %v", err)
 	}
 }

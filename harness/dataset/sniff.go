@@ -15,21 +15,21 @@ import (
 )
 
 // sniff tells the kind of the data set at path by its content.
-func sniff(path string, lib table.Library) (kind string, err error) {
+func sniff(path string) (kind string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("look at data set: %w", err)
 	}
 	if info.IsDir() {
 		if files, err := caseFiles(path, ""); err == nil {
-			if kind, err := sniff(files[0], lib); err == nil && kind == KindMedThinkVQA {
+			if kind, err := sniff(files[0]); err == nil && kind == KindMedThinkVQA {
 				return kind, nil
 			}
 		}
-		if kind := parquetKind(path, lib); kind != "" {
+		if kind := parquetKind(path); kind != "" {
 			return kind, nil
 		}
-		if _, err := find(lib, path); err != nil {
+		if _, err := find(path); err != nil {
 			if lines, _ := filepath.Glob(filepath.Join(path, "*.jsonl")); len(lines) > 0 {
 				return "", fmt.Errorf("%s is a folder with JSONL files: name one of them, such as %s", path, lines[0])
 			}
@@ -56,7 +56,7 @@ func sniff(path string, lib table.Library) (kind string, err error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "", fmt.Errorf("%s is an archive or a workbook: name its folder, which also holds images/", path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		return parquetKind(path, lib), nil
+		return parquetKind(path), nil
 	case sniffTable(head) != "":
 		return sniffTable(head), nil
 	case len(head) == 0:
@@ -67,8 +67,8 @@ func sniff(path string, lib table.Library) (kind string, err error) {
 
 // SniffMapped is Sniff where it is said which columns are what: then a table may have none that it
 // knows, and the file's name says which kind it is.
-func SniffMapped(path string, columns Mapping, lib table.Library) (kind string, err error) {
-	if kind, err = sniff(path, lib); err == nil || columns == nil {
+func SniffMapped(path string, columns Mapping) (kind string, err error) {
+	if kind, err = sniff(path); err == nil || columns == nil {
 		return kind, err
 	}
 	if by := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); by == KindCSV || by == kindTSV {
@@ -84,7 +84,7 @@ func rows(head []byte) bool {
 
 // parquetKind is the kind of a Parquet file, or of a folder of them, by its columns; "": it
 // holds none.
-func parquetKind(path string, lib table.Library) string {
+func parquetKind(path string) string {
 	files, err := findShards(path, "")
 	if err != nil {
 		for _, dir := range []string{"", "data"} {
@@ -95,7 +95,7 @@ func parquetKind(path string, lib table.Library) string {
 	if len(files) == 0 {
 		return ""
 	}
-	names, err := lib.Leaves(files[0])
+	names, err := table.ParquetLeaves(files[0])
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
 	case err == nil && has(marker):

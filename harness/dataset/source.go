@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"assay/harness/dataset/phantom"
-	"assay/harness/dataset/table"
 )
 
 // The kinds of data sets.
@@ -72,7 +71,6 @@ type Source struct {
 	At      string            `json:"-"` // where it stands: "bench.yaml:8:3"
 	Seed    uint64            `json:"-"` // of what is made
 	Written map[string]string `json:"-"` // files and folders by key, as bench.yaml has them
-	library table.Library     // see Open
 }
 
 // Key is what bench.yaml may say of a data set. One of the functions is set: it
@@ -151,8 +149,7 @@ func (s Source) Has(key string) bool {
 // Open reads a data set, or makes it. Rows that cannot be used are its Problems,
 // what its knowledge base does not know its Gaps; the error is for what makes all
 // of it unreadable. lib reads what takes a library; phantoms need none.
-func Open(s Source, lib table.Library) (*Dataset, error) {
-	s.library = lib
+func Open(s Source) (*Dataset, error) {
 	read, ok := map[string]func(Source) (*Dataset, error){
 		KindM3CoTBench: m3cotbench, KindTAIX: taix, KindMedThinkVQA: medthinkvqa, KindJSONL: jsonl, KindPhantom: phantoms,
 		KindCSV: own, kindTSV: own, kindParquet: own, KindVLMEvalKit: own,

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 )
 
 func TestOf(t *testing.T) {
@@ -17,7 +16,7 @@ func TestOf(t *testing.T) {
 	if err := datasettest.WriteM3CoTBench(dir, 13); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindM3CoTBench, Name: "m3", Path: dir}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindM3CoTBench, Name: "m3", Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +47,7 @@ func TestNoPatientIsNamed(t *testing.T) {
 	if err := datasettest.WriteParquet(file, rows); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(Source{Kind: KindTAIX, Name: "taix", Path: file, Split: "test"}, table.NewLibrary())
+	d, err := Open(Source{Kind: KindTAIX, Name: "taix", Path: file, Split: "test"})
 	if err != nil || len(d.Problems) != 2 {
 		t.Fatalf("%v, %v", d, err)
 	}

@@ -42,13 +42,13 @@ func taix(s Source) (*Dataset, error) {
 		want.Any = []string{t.cluster}
 	}
 	for _, file := range files {
-		missing, err := s.library.Rows(file, want, func(r table.Row) { t.row(file, r) })
+		missing, err := table.ParquetRows(file, want, func(r table.Row) { t.row(file, r) })
 		if err != nil {
 			return nil, err
 		}
 		for _, column := range missing {
 			if column == t.cluster {
-				leaves, err := s.library.Leaves(file)
+				leaves, err := table.ParquetLeaves(file)
 				if err != nil {
 					return nil, err
 				}

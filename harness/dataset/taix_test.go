@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/perturb"
 )
 
@@ -53,7 +52,7 @@ func openTAIX(t testing.TB, dir string, change func(*Source)) *Dataset {
 	if change != nil {
 		change(&s)
 	}
-	d, err := Open(s, table.NewLibrary())
+	d, err := Open(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,13 +205,13 @@ func TestTAIXSplits(t *testing.T) {
 	if d := openTAIX(t, dir, func(s *Source) { s.Split = "" }); len(d.Items) != 32*4 || len(d.Problems) != 32*(2+3) {
 		t.Errorf("all: %d items, %d problems", len(d.Items), len(d.Problems))
 	}
-	if kind, err := sniff(dir, table.NewLibrary()); err != nil || kind != KindTAIX {
+	if kind, err := sniff(dir); err != nil || kind != KindTAIX {
 		t.Errorf("sniffed %q, %v", kind, err)
 	}
-	if kind, err := sniff(filepath.Join(dir, "data", "val-00000-of-00002.parquet"), table.NewLibrary()); err != nil || kind != KindTAIX {
+	if kind, err := sniff(filepath.Join(dir, "data", "val-00000-of-00002.parquet")); err != nil || kind != KindTAIX {
 		t.Errorf("a file is sniffed as %q, %v", kind, err)
 	}
-	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: t.TempDir(), Split: "val"}, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), "val-*.parquet") {
+	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: t.TempDir(), Split: "val"}); err == nil || !strings.Contains(err.Error(), "val-*.parquet") {
 		t.Errorf("no files: %v", err)
 	}
 }
@@ -255,7 +254,7 @@ func TestTAIXDamage(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:at], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := Open(Source{Kind: KindTAIX, Name: "t", Path: cut}, table.NewLibrary()); err == nil {
+		if d, err := Open(Source{Kind: KindTAIX, Name: "t", Path: cut}); err == nil {
 			t.Errorf("cut to %d bytes: %d items", at, len(d.Items))
 		}
 		bent := bytes.Clone(whole)
@@ -263,7 +262,7 @@ func TestTAIXDamage(t *testing.T) {
 		if err := os.WriteFile(cut, bent, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Open(Source{Kind: KindTAIX, Name: "t", Path: cut}, table.NewLibrary())
+		d, err := Open(Source{Kind: KindTAIX, Name: "t", Path: cut})
 		if err != nil {
 			continue
 		}
@@ -299,7 +298,7 @@ func TestTAIXWrongColumns(t *testing.T) {
 	if err := os.WriteFile(file, []byte("PAR1 nothing"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: file}, table.NewLibrary()); err == nil || !strings.Contains(err.Error(), "not a Parquet file") {
+	if _, err := Open(Source{Kind: KindTAIX, Name: "t", Path: file}); err == nil || !strings.Contains(err.Error(), "not a Parquet file") {
 		t.Errorf("error %v", err)
 	}
 	if err := datasettest.WriteTable(file, []struct {

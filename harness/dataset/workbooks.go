@@ -21,7 +21,7 @@ type workbooks struct {
 
 // find looks through every .xlsx of the folder for the sheet with the
 // questions and the one with the task labels, by their columns.
-func find(lib table.Library, dir string) (w workbooks, err error) {
+func find(dir string) (w workbooks, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return w, fmt.Errorf("read data set folder: %w", err)
@@ -33,7 +33,7 @@ func find(lib table.Library, dir string) (w workbooks, err error) {
 		if e.IsDir() || !strings.EqualFold(filepath.Ext(name), ".xlsx") || strings.HasPrefix(name, "~$") { // ~$: Excel's lock
 			continue
 		}
-		sheets, err := lib.Sheets(filepath.Join(dir, name))
+		sheets, err := table.Sheets(filepath.Join(dir, name))
 		if err != nil {
 			broken = append(broken, err)
 		}

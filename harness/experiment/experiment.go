@@ -23,7 +23,6 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/config"
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/harness/judge"
 	"assay/harness/plan"
 	"assay/harness/render"
@@ -43,8 +42,6 @@ type Bench struct {
 	Changed []config.Change
 
 	Meter *run.Meter // counts what a run does; nil: nobody asks
-
-	Library table.Library // what it was assembled with
 
 	whole  []results.Planned          // once it is known
 	shots  map[string]*study.Pool     // by study; those that show examples
@@ -70,13 +67,9 @@ func Known() config.Known {
 	}
 }
 
-// Assembler is Assemble with a library.
-type Assembler func(*config.Config) (*Bench, error)
-
-// Assemble reads in what an experiment names: its studies and their data sets. lib is for
-// those that are Parquet files or workbooks.
-func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
-	b := &Bench{Config: cfg, Library: lib, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
+// Assemble reads in what an experiment names: its studies and their data sets.
+func Assemble(cfg *config.Config) (*Bench, error) {
+	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
 	for _, s := range cfg.Studies {
 		st, err := NewStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
 		if err != nil {
@@ -95,7 +88,7 @@ func Assemble(cfg *config.Config, lib table.Library) (*Bench, error) {
 			continue
 		}
 		knowing := slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && s.Knowing })
-		set, err := dataset.Open(d, lib)
+		set, err := dataset.Open(d)
 		if err == nil && knowing && !d.SkipGaps {
 			err = dataset.GapError(set.Gaps)
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/harness/config"
-	"assay/harness/dataset/table"
 )
 
 // hostedOf is the experiment of docs/judges.md with its judges asked under rubrics.
@@ -23,7 +22,7 @@ func hostedOf(t *testing.T, judges, rubrics string) (*Bench, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Assemble(cfg, table.Library{})
+	return Assemble(cfg)
 }
 
 // TestTheHostedJudgesOfTheDocs: the example is one that runs.

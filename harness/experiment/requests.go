@@ -32,9 +32,11 @@ func endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
 // attempt and some words in place of what the model will say. Nothing is sent. It
 // returns the digest of the trial's inputs besides.
 func (b *Bench) Requests(ctx context.Context, t plan.Trial) ([]*backends.Request, results.Digest, error) {
-	return b.RequestsAfter(ctx, t, func(k results.Key) (string, error) {
-		return "", fmt.Errorf("arm %s needs the answer of arm %s, which only a run has", t.Key.Arm, k.Arm)
-	})
+	return b.RequestsAfter(ctx, t, noneSaid)
+}
+
+func noneSaid(k results.Key) (string, error) {
+	return "", fmt.Errorf("the prompt holds the answer of arm %s, which only a run has", k.Arm)
 }
 
 // Said finds what arms answered in a store, for prompts that hold it.

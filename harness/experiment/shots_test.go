@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"assay/harness/config"
-	"assay/harness/dataset/table"
 	"assay/harness/plan"
 	"assay/harness/servers"
 	"assay/results"
@@ -55,7 +54,7 @@ studies:
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(cfg, table.Library{})
+	return Assemble(cfg)
 }
 
 func put(t *testing.T, file, text string) {

@@ -9,9 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/plan"
 	"assay/perturb"
 	"assay/results"
 	"assay/results/report"
@@ -42,32 +40,27 @@ func (n noPictures) Prompt(context.Context, results.Trial) string { return "" }
 
 // Rendered makes pictures again as a run does, from the data set, and shows them
 // where everything that was sent with them has the stored digest.
-type Rendered struct {
-	Bench *experiment.Bench
-	Plan  *plan.Plan
-}
+type Rendered struct{ *experiment.Sent }
 
 // Of implements Pictures.
 func (r Rendered) Of(ctx context.Context, t results.Trial) ([]report.Picture, error) {
-	p, ok := r.planned(t.Key)
-	if !ok {
-		return nil, fmt.Errorf("%s does not plan this trial any more", r.Bench.Config.File)
+	images, err := r.Pictures(ctx, nil, t.Key, t.Inputs)
+	if err != nil {
+		return nil, err
 	}
-	return r.draw(ctx, p, t.Inputs)
-}
-
-func (r Rendered) planned(k results.Key) (plan.Trial, bool) {
-	for _, b := range r.Plan.Blocks {
-		if b.Model != k.Model {
-			continue
-		}
-		for _, p := range b.Trials {
-			if p.Key == k {
-				return p, true
-			}
-		}
+	if len(images) == 0 {
+		return nil, errors.New("none was sent")
 	}
-	return plan.Trial{}, false
+	var out []report.Picture
+	for _, img := range images {
+		pic, err := copyOf(img.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		pic.Sent += ", " + img.MIME
+		out = append(out, pic)
+	}
+	return out, nil
 }
 
 // Prompt implements Pictures. What makes a timed prompt new is left out: it differs in
@@ -75,12 +68,8 @@ func (r Rendered) planned(k results.Key) (plan.Trial, bool) {
 // what was sent, it is not known.
 func (r Rendered) Prompt(ctx context.Context, t results.Trial) string {
 	nonce := regexp.MustCompile(`\b[0-9]{24}\b`)
-	p, ok := r.planned(t.Key)
-	if !ok || t.Inputs == "" {
-		return ""
-	}
-	reqs, inputs, err := r.Bench.Requests(ctx, p)
-	if err != nil || inputs != t.Inputs {
+	reqs, err := r.Requests(ctx, nil, t.Key, t.Inputs)
+	if err != nil {
 		return ""
 	}
 	var said []string
@@ -90,33 +79,6 @@ func (r Rendered) Prompt(ctx context.Context, t results.Trial) string {
 		}
 	}
 	return strings.Join(said, "\n\n")
-}
-
-func (r Rendered) draw(ctx context.Context, p plan.Trial, stored results.Digest) ([]report.Picture, error) {
-	reqs, inputs, err := r.Bench.Requests(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	if inputs != stored || stored == "" {
-		return nil, errors.New("what would be sent today has another digest than what was sent")
-	}
-	var out []report.Picture
-	for _, req := range reqs[:min(1, len(reqs))] {
-		for _, m := range req.Messages[len(req.Messages)-1:] { // the question's, not those of examples
-			for _, img := range m.Images {
-				pic, err := copyOf(img.Bytes)
-				if err != nil {
-					return nil, err
-				}
-				pic.Sent += ", " + img.MIME
-				out = append(out, pic)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, errors.New("none was sent")
-	}
-	return out, nil
 }
 
 // copyOf is a small copy of a picture file.
@@ -138,18 +100,10 @@ func copyOf(file []byte) (report.Picture, error) {
 
 // AtHand finds the pictures of a store's run: where the bench.yaml is the one
 // that made it and its data can be read.
-func AtHand(file string, man results.Manifest, assemble experiment.Assembler) Pictures {
-	cfg, err := config.Read(file, experiment.Known())
-	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
-		return noPictures(fmt.Sprintf("%s is not the bench.yaml of this run; name that with -c", file))
-	}
-	b, err := assemble(cfg)
+func AtHand(file string, man results.Manifest) Pictures {
+	sent, err := experiment.OpenSent(file, man)
 	if err != nil {
 		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}
-	p, err := b.Plan(plan.Filter{})
-	if err != nil {
-		return noPictures(strings.TrimSuffix(err.Error(), "."))
-	}
-	return Rendered{b, p}
+	return Rendered{sent}
 }

@@ -20,6 +20,7 @@ package plan
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +98,19 @@ type Plan struct {
 	LeftOut []LeftOut
 	// Narrowed says that a Filter left a part of the request out.
 	Narrowed bool
+}
+
+// Trial is a planned one; false: it is not planned.
+func (p *Plan) Trial(k results.Key) (Trial, bool) {
+	for _, b := range p.Blocks {
+		if b.Model != k.Model {
+			continue
+		}
+		if i := slices.IndexFunc(b.Trials, func(t Trial) bool { return t.Key == k }); i >= 0 {
+			return b.Trials[i], true
+		}
+	}
+	return Trial{}, false
 }
 
 // Split is the plan without the models that are so, and their blocks.

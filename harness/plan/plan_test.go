@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/harness/dataset"
-	"assay/harness/dataset/table"
 	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
@@ -629,7 +628,7 @@ func BenchmarkMake6592x12(b *testing.B) {
 // cases are so many made cases of four images, each under seven conditions of its own.
 func cases(t testing.TB, n int) Request {
 	t.Helper()
-	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: 1, Items: n, Size: 256, Images: 4}, table.Library{})
+	d, err := dataset.Open(dataset.Source{Kind: dataset.KindPhantom, Name: "cases", Seed: 1, Items: n, Size: 256, Images: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"assay/harness/config"
-	"assay/harness/dataset/table"
 	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/harness/plan"
@@ -106,7 +105,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg, table.Library{})
+	b, err := experiment.Assemble(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func FuzzCells(f *testing.F) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	if names, err := names(path); err != nil || len(names) < 5 {
+	if names, err := ParquetColumns(path); err != nil || len(names) < 5 {
 		f.Fatal("the seed has the columns ", names, err)
 	}
 	f.Add(b.Bytes())
@@ -56,13 +56,13 @@ func FuzzCells(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names, err := names(path)
+		names, err := ParquetColumns(path)
 		if err != nil {
 			return
 		}
 		for _, pictures := range [][]string{nil, names} {
 			rows := 0
-			err := cells(path, names, pictures, func(number int, cells []Cell) {
+			err := ParquetCells(path, names, pictures, func(number int, cells []Cell) {
 				if rows++; number != rows || len(cells) != len(names) {
 					t.Fatalf("row %d is number %d, of %d cells", rows, number, len(cells))
 				}
@@ -102,7 +102,7 @@ func TestNumbersAreNoPictures(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := cells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
+	err := ParquetCells(path, []string{"id"}, []string{"id"}, func(int, []Cell) { t.Error("a row of no pictures") })
 	if err == nil || !strings.Contains(err.Error(), "column id: expected the bytes of pictures, found values of type INT64") {
 		t.Error(err)
 	}

@@ -6,7 +6,7 @@
 //  2. EachLine reads files of one JSON object a line, of which it holds one at a time.
 //  3. JSONRows reads small tables that people and other tools write: CSV with a header row,
 //     or JSON lines.
-//  4. A Library reads what takes one: Parquet files with embedded pictures (shards.go,
+//  4. ParquetRows, ParquetCells and Sheets read what takes a library: Parquet files with embedded pictures (shards.go,
 //     lists.go) and the sheets of workbooks (workbook.go).
 //  5. A Root gives out the files of a folder that somebody else may have made: regular
 //     ones, and of those only what lies inside (folder.go).
@@ -17,15 +17,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// Library reads such files.
-type Library struct {
-	Leaves func(parquet string) ([]string, error)
-	Names  func(parquet string) ([]string, error)
-	Rows   func(parquet string, want Columns, each func(Row)) (missing []string, err error)
-	Cells  func(parquet string, columns, images []string, each func(number int, cells []Cell)) error
-	Sheets func(workbook string) ([]Sheet, error)
-}
 
 // Row is a row of a Parquet file.
 type Row struct {

@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		rows := 0
-		missing, err := parquetRows(path, Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r Row) {
+		missing, err := ParquetRows(path, Columns{Texts: []string{"UID", "Answer"}, Images: []string{"Image.bytes"}}, func(r Row) {
 			if rows++; r.Number != rows || len(r.Texts) != 2 {
 				t.Fatalf("row %d: %+v", rows, r)
 			}

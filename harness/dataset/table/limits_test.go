@@ -37,11 +37,11 @@ func refused(t *testing.T, path, want string, most uint64) {
 	t.Helper()
 	for name, read := range map[string]func() error{
 		"Rows": func() error {
-			_, err := parquetRows(path, Columns{Texts: []string{"question"}, Images: []string{"image"}}, func(Row) {})
+			_, err := ParquetRows(path, Columns{Texts: []string{"question"}, Images: []string{"image"}}, func(Row) {})
 			return err
 		},
 		"Cells": func() error {
-			return cells(path, []string{"question", "image"}, []string{"image"}, func(int, []Cell) {})
+			return ParquetCells(path, []string{"question", "image"}, []string{"image"}, func(int, []Cell) {})
 		},
 	} {
 		var err error
@@ -92,7 +92,7 @@ func TestPagesUnpackToMore(t *testing.T) {
 		}
 		var err error
 		n := made(func() {
-			err = cells(path, []string{"image"}, []string{"image"}, func(int, []Cell) {})
+			err = ParquetCells(path, []string{"image"}, []string{"image"}, func(int, []Cell) {})
 		})
 		t.Logf("%d MB made, at most 80: %v", n>>20, err)
 		if want = "column image: expected a page of 28683 bytes to hold at most 256 MB, " + want; err == nil || !strings.Contains(err.Error(), want) || n > 80<<20 {
@@ -125,7 +125,7 @@ func TestLargeCells(t *testing.T) {
 		t.Errorf("expected %q, found %q", want, got)
 	}
 	path := written(t, []asked{{strings.Repeat("a", maxText+1), nil}})
-	_, err := parquetRows(path, Columns{Texts: []string{"question"}}, func(Row) { t.Error("a row") })
+	_, err := ParquetRows(path, Columns{Texts: []string{"question"}}, func(Row) { t.Error("a row") })
 	if want := "expected texts of at most 4 MB, found one of 4194305 bytes"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("expected %q, found %v", want, err)
 	}

@@ -35,8 +35,8 @@ func named(in *parquet.File) []column {
 	return out
 }
 
-// names are the columns of a file: a list under its own name, a field as "image.bytes".
-func names(path string) (names []string, err error) {
+// ParquetColumns are the columns of a file: a list under its own name, a field as "image.bytes".
+func ParquetColumns(path string) (names []string, err error) {
 	defer damage(path, &err)
 	f, in, err := open(path)
 	if err != nil {
@@ -55,10 +55,10 @@ func damage(path string, err *error) {
 	}
 }
 
-// cells gives the rows of a file to each, from 1: their values in columns, which Names
+// ParquetCells gives the rows of a file to each, from 1: their values in columns, which ParquetColumns
 // names; of those in images they are pictures. Lists of lists are none. The file stays
 // open for Image.Load.
-func cells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
+func ParquetCells(path string, columns, images []string, each func(number int, cells []Cell)) (err error) {
 	defer damage(path, &err)
 	f, in, err := open(path)
 	if err != nil {

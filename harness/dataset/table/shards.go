@@ -1,4 +1,4 @@
-// Library reads the files of data sets that take a library: Parquet files with
+// The files of data sets that take a library to read: Parquet files with
 // embedded pictures, a few columns of text and the pictures one by one, never all at
 // once (shards.go, lists.go), and the sheets of workbooks (workbook.go).
 
@@ -18,13 +18,8 @@ import (
 	"assay/perturb"
 )
 
-// NewLibrary has all that loaders ask for.
-func NewLibrary() Library {
-	return Library{Leaves: leaves, Names: names, Rows: parquetRows, Cells: cells, Sheets: Sheets}
-}
-
-// leaves names the columns of a file, of groups their fields.
-func leaves(path string) (names []string, err error) {
+// ParquetLeaves names the columns of a file, of groups their fields.
+func ParquetLeaves(path string) (names []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)
@@ -83,12 +78,12 @@ type file struct {
 	in   *parquet.File
 }
 
-// parquetRows gives the rows of a file to each, in order. Where there are no such columns it
+// ParquetRows gives the rows of a file to each, in order. Where there are no such columns it
 // gives no rows and names those missing. The error is for damage that hides rows.
 //
 // The file stays open for Image.Load; the runtime closes it when no Image holds on
 // to it any more.
-func parquetRows(path string, want Columns, each func(Row)) (missing []string, err error) {
+func ParquetRows(path string, want Columns, each func(Row)) (missing []string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics on some damage
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, p)

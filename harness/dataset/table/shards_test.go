@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	missing, err := parquetRows(file, Columns{Texts: []string{"Answer", "UID"}, Images: []string{"Image.bytes"}}, func(r Row) {
+	missing, err := ParquetRows(file, Columns{Texts: []string{"Answer", "UID"}, Images: []string{"Image.bytes"}}, func(r Row) {
 		want := rows[n]
 		n++
 		if r.Number != n || r.Texts[0] != want.Answer || r.Texts[1] != want.UID {
@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("%d rows, %v, %v", n, missing, err)
 	}
 	n = 0
-	if _, err := parquetRows(file, Columns{Texts: []string{"UID"}, Any: []string{"Age", "Answer"}}, func(r Row) {
+	if _, err := ParquetRows(file, Columns{Texts: []string{"UID"}, Any: []string{"Age", "Answer"}}, func(r Row) {
 		want := rows[n]
 		if n++; r.Texts[1] != strconv.FormatInt(want.Age, 10) || r.Texts[2] != want.Answer || len(r.Images) > 0 {
 			t.Errorf("row %d: %+v", n, r)
@@ -49,10 +49,10 @@ func TestRead(t *testing.T) {
 	}); err != nil || n != len(rows) {
 		t.Errorf("%d rows of any columns, %v", n, err)
 	}
-	if names, err := leaves(file); err != nil || !slices.Contains(names, "Image.bytes") || !slices.Contains(names, "Age") {
+	if names, err := ParquetLeaves(file); err != nil || !slices.Contains(names, "Image.bytes") || !slices.Contains(names, "Age") {
 		t.Errorf("leaves %v, %v", names, err)
 	}
-	missing, err = parquetRows(file, Columns{Texts: []string{"UID", "Age", "No"}, Images: []string{"Image"}}, func(Row) { t.Error("a row without its columns") })
+	missing, err = ParquetRows(file, Columns{Texts: []string{"UID", "Age", "No"}, Images: []string{"Image"}}, func(Row) { t.Error("a row without its columns") })
 	if err != nil || !slices.Equal(missing, []string{"Age", "No", "Image"}) {
 		t.Errorf("missing %v, %v", missing, err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/dataset/datasettest"
-	"assay/harness/dataset/table"
 	"assay/harness/plan"
 	"assay/harness/study"
 	"assay/harness/study/diagnosis"
@@ -32,7 +31,7 @@ func definition(t *testing.T) (study.Definition, study.Study) {
 
 func phantoms(t *testing.T, n, images int) *dataset.Dataset {
 	t.Helper()
-	set, err := dataset.Open(dataset.Source{Name: "cases", Kind: "phantom", Items: n, Images: images, Size: 256, Seed: 5}, table.Library{})
+	set, err := dataset.Open(dataset.Source{Name: "cases", Kind: "phantom", Items: n, Images: images, Size: 256, Seed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestLabelsOfExpertsComeAlong(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set, err := dataset.Open(dataset.Source{Name: "cases", Kind: dataset.KindMedThinkVQA, Path: dir, Experts: file}, table.Library{})
+	set, err := dataset.Open(dataset.Source{Name: "cases", Kind: dataset.KindMedThinkVQA, Path: dir, Experts: file})
 	if err != nil || len(set.Items) != 2 || len(set.Problems) > 0 {
 		t.Fatalf("%v, %+v", err, set)
 	}
