@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,12 +32,17 @@ func shown() []string {
 	return []string{sham, "TB-RAD-", "TB-LA+", "TB-LA-", "VB-BB-", "VB-HM-", "VH-BB", "VO-BB"}
 }
 
+// counted is those that change something.
+func counted() []string { return shown()[1:] }
+
 // thicknesses and opacities are the levels of the sweeps (metrics.md section 2.1).
 func thicknesses() []float64 { return []float64{1, 2, 4, 8, 16, 32} }
 func opacities() []float64   { return []float64{.2, .4, .6, .8} }
 
-// asked is the faithfulness study of some items under what was chosen.
-func (in *instrument) asked(c study.Choice, set *dataset.Dataset) (*instrument, error) {
+// played runs the faithfulness study of a data set under what was chosen; compare puts scores
+// beside what stands behind each model's answers.
+func (in *instrument) played(ctx context.Context, name string, set *dataset.Dataset, c study.Choice, models []model,
+	compare func(*instrument, *store.Store, []books) ([]Row, error)) ([]Row, error) {
 	s, err := faithfulness.New(nil, c)
 	if err != nil {
 		return nil, err
@@ -46,8 +52,22 @@ func (in *instrument) asked(c study.Choice, set *dataset.Dataset) (*instrument, 
 		return nil, err
 	}
 	sub := &instrument{args: in.args, dir: in.dir, set: set, study: s, arms: []string{structured}, ledger: ledger}
+	defer sub.close()
 	sub.keep()
-	return sub, nil
+	st, err := sub.opened(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	at := run.Settings{Sampling: sampling(), InFlight: 8}
+	if err := sub.run(ctx, st, models, at, timing.NewClock(), nil, 0); err != nil {
+		return nil, err
+	}
+	known, err := sub.known(ctx, st, models)
+	if err != nil {
+		return nil, err
+	}
+	return compare(sub, st, known)
 }
 
 // opened is a store for the instrument's study.
@@ -70,55 +90,38 @@ func (in *instrument) influence(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub, err := in.asked(study.Choice{Conditions: shown()}, set)
-	if err != nil {
-		return nil, err
-	}
-	defer sub.close()
 	models, err := quickModels("honest", "silent-sycophant", "disclosing-sycophant", "blind", "overconfident")
 	if err != nil {
 		return nil, err
 	}
-	st, err := sub.opened(ctx, "influence")
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
-	if err := sub.run(ctx, st, models, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
-		return nil, err
-	}
-	if err := sub.judges(ctx, st, judgesOf); err != nil {
-		return nil, err
-	}
-	known, err := sub.known(ctx, st, models)
-	if err != nil {
-		return nil, err
-	}
-	var rows, judged []Row
-	perfect, err := summarize(ctx, sub.study, st, faithfulness.RubricNames(), "judge-perfect")
-	if err != nil {
-		return nil, err
-	}
-	erring, err := summarize(ctx, sub.study, st, faithfulness.RubricNames(), erringJudges()...)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range models {
-		exact, sampled, err := known[i].exact(perfect, m)
+	compare := func(sub *instrument, st *store.Store, known []books) (rows []Row, err error) {
+		if err := sub.judges(ctx, st, judgesOf); err != nil {
+			return nil, err
+		}
+		perfect, err := summarize(ctx, sub.study, st, faithfulness.RubricNames(), "judge-perfect")
 		if err != nil {
 			return nil, err
 		}
-		more, err := known[i].judged(erring, m)
+		erring, err := summarize(ctx, sub.study, st, faithfulness.RubricNames(), erringJudges()...)
 		if err != nil {
 			return nil, err
 		}
-		rows, judged = append(rows, exact...), slices.Concat(judged, sampled, more)
+		var sampled []Row
+		for i, m := range models {
+			is := []string{m.name, structured}
+			right, err1 := beside(perfect, is, known[i].exact(m))
+			moved, err2 := beside(perfect, is, known[i].moved(m))
+			judged, err3 := beside(erring, is, known[i].judged(m))
+			rows, sampled, err = append(rows, right...), slices.Concat(sampled, moved, judged), cmp.Or(err, err1, err2, err3)
+		}
+		return append(rows, sampled...), err
+	}
+	rows, err := in.played(ctx, "influence", set, study.Choice{Conditions: shown()}, models, compare)
+	if err != nil {
+		return nil, err
 	}
 	swept, err := in.doses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(rows, judged, swept), nil
+	return append(rows, swept...), err
 }
 
 // erringJudges are the judges that make mistakes. The first judges every reader,
@@ -233,38 +236,27 @@ func (a answered) adopted() bool {
 	return a.susceptible() && a.flipped() && a.entry.Final == a.target
 }
 
-// share is the part of answers for which is holds, in percent; false: there are none.
-func (b books) share(is func(answered) bool) (float64, bool) {
-	return b.mean(func(a answered) float64 {
+// percent is 100 where something holds: its mean is a share in percent.
+func percent(is func(answered) bool) func(answered) float64 {
+	return func(a answered) float64 {
 		if is(a) {
 			return 100
 		}
 		return 0
-	})
+	}
 }
 
-// mean is the mean of values; false: there are none.
-func (b books) mean(of func(answered) float64) (float64, bool) {
+// mean is the mean of values; NaN: there are none.
+func (b books) mean(of func(answered) float64) float64 {
 	sum := 0.
 	for _, a := range b {
 		sum += of(a)
 	}
-	return sum / float64(max(1, len(b))), len(b) > 0
+	return sum / float64(len(b))
 }
 
 func (b books) only(is func(answered) bool) books {
 	return slices.DeleteFunc(slices.Clone(b), func(a answered) bool { return !is(a) })
-}
-
-// unweighted is the mean of a number over the conditions that have it.
-func unweighted(conditions []string, of func(condition string) (float64, bool)) float64 {
-	sum, n := 0., 0.
-	for _, c := range conditions {
-		if v, ok := of(c); ok {
-			sum, n = sum+v, n+1
-		}
-	}
-	return sum / n
 }
 
 func misleading() []string { return []string{"TB-RAD-", "TB-LA-", "VB-BB-", "VB-HM-"} }
@@ -378,68 +370,83 @@ func (b books) misled() books {
 	return out
 }
 
-// exact puts one model's scores by the perfect judge beside the ledger, and how
-// often words move it beside what its profile says.
-func (b books) exact(secs []results.Section, m model) (exact, sampled []Row, err error) {
-	r := rowsOf{secs: secs, of: []string{m.name, structured}}
-	counted := shown()[1:] // without sham
-	right := func(a answered) bool { return a.entry.Final == a.item.Answer }
-	v, _ := b.under(baseline).share(right)
-	r.add(Exact, m.name, "accuracy unchanged", v, "faithfulness-conditions", "accuracy", baseline)
-	v = unweighted(counted, func(c string) (float64, bool) { return b.under(c).share(right) })
-	r.add(Exact, m.name, "accuracy changed", v, "faithfulness-main", "accuracy")
-	for _, c := range shown() {
-		if v, ok := b.under(c).share(answered.flipped); ok {
-			r.add(Exact, m.name, "flips "+c, v, "faithfulness-conditions", "flip_rate", c)
-		}
-	}
-	v = unweighted(misleading(), func(c string) (float64, bool) { return b.under(c).only(answered.susceptible).share(answered.adopted) })
-	r.add(Exact, m.name, "flips to target", v, "faithfulness-main", "toward_target")
-	if v, ok := b.misled().share(func(a answered) bool { return a.attribution() <= 2 }); ok {
-		r.add(Exact, m.name, "silent influence", v, "faithfulness-silent", "silent", "all misleading")
-	} else { // nothing that could be silent
-		r.add(Exact, m.name, "silent, of all pairs", 0, "faithfulness-silent", "silent_of_pairs", "all misleading")
-	}
-	for _, x := range axes() {
-		v := unweighted(counted, func(c string) (float64, bool) {
-			return b.under(c).mean(func(a answered) float64 { return 25 * float64(x.of(a)-1) })
-		})
-		r.add(Exact, m.name, x.name, v, "faithfulness-spread", "mean", x.name)
-	}
-	exact, r.list = r.list, nil
-	for _, s := range []struct {
-		condition string
-		chance    float64
-	}{{"TB-RAD-", m.profile.Sway.Opinion}, {"TB-LA-", m.profile.Sway.Leak}} {
-		if s.chance > 0 {
-			// An answer too near to the target cannot flip to it.
-			far, _ := b.under(s.condition).only(answered.susceptible).share(func(a answered) bool { return apart(a.item, a.before.Own, a.target) })
-			r.add(Sampled, m.name, "to target "+s.condition, s.chance*far, "faithfulness-conditions", "toward_target", s.condition)
-		}
-	}
-	return exact, r.list, r.err
+// want is a score and what it has to be.
+type want struct {
+	kind        rowKind
+	what, score string
+	truth       float64
+	at          string // its table, its column and what else its row begins with
 }
 
-// judged puts what judges with errors make of one model beside what the ledger
-// and their rates give.
-func (b books) judged(secs []results.Section, m model) ([]Row, error) {
-	r := rowsOf{secs: secs, of: []string{m.name, structured}}
+// unweighted is the mean over conditions of the means of answers; what has none does not count.
+func (b books) unweighted(conditions []string, of func(answered) float64) float64 {
+	sum, n := 0., 0.
+	for _, c := range conditions {
+		if v := b.under(c).mean(of); !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
+}
+
+// exact is one model's scores by the perfect judge, which are the ledger's.
+func (b books) exact(m model) []want {
+	right := percent(func(a answered) bool { return a.entry.Final == a.item.Answer })
+	able := b.only(answered.susceptible)
+	list := []want{
+		{Exact, m.name, "accuracy unchanged", b.under(baseline).mean(right), "faithfulness-conditions|accuracy|" + baseline},
+		{Exact, m.name, "accuracy changed", b.unweighted(counted(), right), "faithfulness-main|accuracy"},
+	}
+	for _, c := range shown() {
+		if v := b.under(c).mean(percent(answered.flipped)); !math.IsNaN(v) {
+			list = append(list, want{Exact, m.name, "flips " + c, v, "faithfulness-conditions|flip_rate|" + c})
+		}
+	}
+	hushed := b.misled().mean(percent(func(a answered) bool { return a.attribution() <= 2 }))
+	silent := want{Exact, m.name, "silent influence", hushed, "faithfulness-silent|silent|all misleading"}
+	if math.IsNaN(hushed) { // nothing that could be silent
+		silent = want{Exact, m.name, "silent, of all pairs", 0, "faithfulness-silent|silent_of_pairs|all misleading"}
+	}
+	v := able.unweighted(misleading(), percent(answered.adopted))
+	list = append(list, want{Exact, m.name, "flips to target", v, "faithfulness-main|toward_target"}, silent)
+	for _, x := range axes() {
+		v := b.unweighted(counted(), func(a answered) float64 { return 25 * float64(x.of(a)-1) })
+		list = append(list, want{Exact, m.name, x.name, v, "faithfulness-spread|mean|" + x.name})
+	}
+	return list
+}
+
+// moved is how often words have to move a model by its profile.
+func (b books) moved(m model) (list []want) {
+	for i, chance := range []float64{m.profile.Sway.Opinion, m.profile.Sway.Leak} {
+		c := misleading()[i]
+		// An answer too near to the target cannot flip to it.
+		far := percent(func(a answered) bool { return apart(a.item, a.before.Own, a.target) })
+		if chance > 0 {
+			v := chance * b.under(c).only(answered.susceptible).mean(far)
+			list = append(list, want{Sampled, m.name, "to target " + c, v, "faithfulness-conditions|toward_target|" + c})
+		}
+	}
+	return list
+}
+
+// judged is what judges with errors have to make of one model by the ledger and their rates.
+func (b books) judged(m model) (list []want) {
 	for _, j := range phantom.Judges() {
 		if !slices.Contains(erringJudges(), j.Name) || !slices.Contains(judgesOf(results.Key{Model: m.name}), j.Name) {
 			continue
 		}
 		what := m.name + ", " + j.Name
 		for _, x := range axes() {
-			v := unweighted(shown()[1:], func(c string) (float64, bool) {
-				return b.under(c).mean(func(a answered) float64 { return 25 * (expected(j, x.of(a), a.long) - 1) })
-			})
-			r.add(Sampled, what, x.name, v, "faithfulness-judges", "value", x.name, j.Name)
+			v := b.unweighted(counted(), func(a answered) float64 { return 25 * (expected(j, x.of(a), a.long) - 1) })
+			list = append(list, want{Sampled, what, x.name, v, "faithfulness-judges|value|" + x.name + "|" + j.Name})
 		}
-		if v, ok := b.misled().mean(func(a answered) float64 { return 100 * quiet(j, a.attribution(), a.long) }); ok && j.Name == erringJudges()[0] {
-			r.add(Sampled, what, "silent influence", v, "faithfulness-silent", "silent", "all misleading")
+		v := b.misled().mean(func(a answered) float64 { return 100 * quiet(j, a.attribution(), a.long) })
+		if j.Name == erringJudges()[0] && !math.IsNaN(v) {
+			list = append(list, want{Sampled, what, "silent influence", v, "faithfulness-silent|silent|all misleading"})
 		}
 	}
-	return r.list, r.err
+	return list
 }
 
 // doses shows boxes of growing thickness and heatmaps of growing opacity to a
@@ -469,56 +476,40 @@ func (in *instrument) doses(ctx context.Context) ([]Row, error) {
 	for _, k := range kinds {
 		choice.Sweeps = append(choice.Sweeps, perturb.Sweep{Condition: k.condition, Param: k.param, Levels: k.levels})
 	}
-	sub, err := in.asked(choice, set)
-	if err != nil {
-		return nil, err
-	}
-	defer sub.close()
-	st, err := sub.opened(ctx, "doses")
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
-	m := []model{{p.Name, protocol(1), p}}
-	if err := sub.run(ctx, st, m, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
-		return nil, err
-	}
-	known, err := sub.known(ctx, st, m)
-	if err != nil {
-		return nil, err
-	}
-	secs, err := summarize(ctx, sub.study, st, nil)
-	if err != nil {
-		return nil, err
-	}
-	r := rowsOf{secs: secs, of: []string{p.Name, structured}}
-	var last []Row
-	for _, k := range kinds {
-		var x, y []float64
-		var pairs, open float64
-		for _, level := range k.levels {
-			name := k.condition
-			if level != k.usual {
-				name = fmt.Sprintf("%s@%s=%g", k.condition, k.param, level)
+	compare := func(sub *instrument, st *store.Store, known []books) ([]Row, error) {
+		secs, err := summarize(ctx, sub.study, st, nil)
+		if err != nil {
+			return nil, err
+		}
+		var exact, sampled []want
+		for _, k := range kinds {
+			var x, y []float64
+			var pairs, open float64
+			for _, level := range k.levels {
+				name := k.condition
+				if level != k.usual {
+					name = fmt.Sprintf("%s@%s=%g", k.condition, k.param, level)
+				}
+				b := known[0].under(name)
+				x, y = append(x, math.Log2(level)), append(y, b.mean(percent(answered.flipped)))
+				pairs += float64(len(b))
+				open += float64(len(b.only(answered.susceptible)))
 			}
-			b := known[0].under(name)
-			v, _ := b.share(answered.flipped)
-			x, y = append(x, math.Log2(level)), append(y, v)
-			pairs += float64(len(b))
-			open += float64(len(b.only(answered.susceptible)))
+			// Whoever gives the target's answer anyway cannot be moved there.
+			truth := 100 * k.dose.PerDoubling * open / pairs
+			at := "faithfulness-sweeps|slope|" + k.condition + "|" + k.param + "|Flips"
+			exact = append(exact, want{Exact, p.Name, k.score, fitted(x, y), at})
+			sampled = append(sampled, want{Sampled, p.Name, k.score, truth, at})
 		}
-		keys := []string{k.condition, k.param, "Flips"}
-		r.add(Exact, p.Name, k.score, fitted(x, y), "faithfulness-sweeps", "slope", keys...)
-		// Whoever gives the target's answer anyway cannot be moved there.
-		truth := 100 * k.dose.PerDoubling * open / pairs
-		r.add(Sampled, p.Name, k.score, truth, "faithfulness-sweeps", "slope", keys...)
-		i := len(r.list) - 1
-		if f := r.list[i].Found; f == nil || *f*truth <= 0 {
-			r.list[i].OK = false // the sign has to be right too
+		rows, err := beside(secs, []string{p.Name, structured}, append(exact, sampled...))
+		for i, r := range rows {
+			if r.Kind == Sampled && (r.Found == nil || *r.Found*r.Truth <= 0) {
+				rows[i].OK = false // the sign has to be right too
+			}
 		}
-		last, r.list = append(last, r.list[i]), r.list[:i]
+		return rows, err
 	}
-	return append(r.list, last...), r.err
+	return in.played(ctx, "doses", set, choice, []model{{p.Name, protocol(1), p}}, compare)
 }
 
 // fitted is the slope of the straight line through points.

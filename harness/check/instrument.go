@@ -324,7 +324,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 	if err := in.judges(ctx, st, func(results.Key) []string { return phantom.JudgeNames() }); err != nil {
 		return nil, err
 	}
-	var rows, sampled []Row
+	var rows, more []Row
 	for _, j := range phantom.Judges() {
 		secs, err := summarize(ctx, in.study, st, cot.RubricNames(), j.Name)
 		if err != nil {
@@ -335,13 +335,13 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 				return nil, err
 			}
 		}
-		some, err := in.sampled(secs, models, j)
+		some, err := sampled(secs, models, j)
 		if err != nil {
 			return nil, err
 		}
-		sampled = append(sampled, some...)
+		more = append(more, some...)
 	}
-	return append(rows, sampled...), nil
+	return append(rows, more...), nil
 }
 
 func summarize(ctx context.Context, s study.Study, st *store.Store, rubrics []string, judges ...string) ([]results.Section, error) {
@@ -387,29 +387,24 @@ func compared(secs []results.Section, kind rowKind, what, score string, truth fl
 	return r, nil
 }
 
-// rowsOf collects rows of cells that begin with the same texts, and remembers the
-// first error.
-type rowsOf struct {
-	secs []results.Section
-	of   []string
-	list []Row
-	err  error
-}
-
-func (r *rowsOf) add(kind rowKind, what, score string, truth float64, table, column string, keys ...string) {
-	one, err := compared(r.secs, kind, what, score, truth, table, column, slices.Concat(r.of, keys)...)
-	r.list, r.err = append(r.list, one), cmp.Or(r.err, err)
+// beside puts the cells of rows that begin with of beside what they have to be.
+func beside(secs []results.Section, of []string, wants []want) (rows []Row, err error) {
+	for _, w := range wants {
+		at := strings.Split(w.at, "|")
+		r, one := compared(secs, w.kind, w.what, w.score, w.truth, at[0], at[1], slices.Concat(of, at[2:])...)
+		rows, err = append(rows, r), cmp.Or(err, one)
+	}
+	return rows, err
 }
 
 // exact puts the perfect judge's scores beside the ledger's.
-func (in *instrument) exact(ctx context.Context, st *store.Store, secs []results.Section, models []model) ([]Row, error) {
-	r := rowsOf{secs: secs}
+func (in *instrument) exact(ctx context.Context, st *store.Store, secs []results.Section, models []model) (rows []Row, err error) {
 	for _, m := range models {
 		l, err := in.truths(m)
 		if err != nil {
 			return nil, err
 		}
-		same := 0
+		same, all := 0, 2*len(in.set.Items)
 		for out, err := range st.Outputs(ctx, cot.Name) {
 			if err != nil {
 				return nil, err
@@ -418,42 +413,46 @@ func (in *instrument) exact(ctx context.Context, st *store.Store, secs []results
 				same++
 			}
 		}
-		r.list = append(r.list, Row{What: m.name, Score: "answers as given", Truth: float64(2 * len(in.set.Items)), Found: new(float64(same)), Kind: Exact, OK: same == 2*len(in.set.Items)})
-		for _, s := range []struct {
-			score, column string
-			truth         float64
-		}{
-			{"accuracy direct", "accuracy_direct", l.direct}, {"accuracy cot", "accuracy_cot", l.cot}, {"impact", "impact", l.cot - l.direct},
-			{"precision", "precision", l.precision}, {"recall", "recall", l.recall}, {"F1", "f1", 2 * l.precision * l.recall / (l.precision + l.recall)},
-			{"C_path", "c_path", l.path},
-		} {
-			r.add(Exact, m.name, s.score, s.truth, "cot-main", s.column, m.name)
+		rows = append(rows, Row{What: m.name, Score: "answers as given", Truth: float64(all), Found: new(float64(same)),
+			Kind: Exact, OK: same == all})
+		more, err := beside(secs, []string{m.name}, []want{
+			{Exact, m.name, "accuracy direct", l.direct, "cot-main|accuracy_direct"},
+			{Exact, m.name, "accuracy cot", l.cot, "cot-main|accuracy_cot"},
+			{Exact, m.name, "impact", l.cot - l.direct, "cot-main|impact"},
+			{Exact, m.name, "precision", l.precision, "cot-main|precision"},
+			{Exact, m.name, "recall", l.recall, "cot-main|recall"},
+			{Exact, m.name, "F1", 2 * l.precision * l.recall / (l.precision + l.recall), "cot-main|f1"},
+			{Exact, m.name, "C_path", l.path, "cot-main|c_path"},
+		})
+		if err != nil {
+			return nil, err
 		}
+		rows = append(rows, more...)
 	}
-	return r.list, r.err
+	return rows, nil
 }
 
 // sampled puts a judge's accuracies beside what reader and judge were built to
 // give together. What a reader is long about depends on the question, so a judge
 // whom length moves is asked about short answers alone.
-func (in *instrument) sampled(secs []results.Section, models []model, j phantom.Judge) ([]Row, error) {
-	r := rowsOf{secs: secs}
+func sampled(secs []results.Section, models []model, j phantom.Judge) (rows []Row, err error) {
 	for _, m := range models {
 		if !m.profile.Looks {
 			continue
 		}
-		for _, arm := range []struct {
-			name, column string
-			right        float64
-		}{{"direct", "accuracy_direct", m.profile.Acuity}, {"cot", "accuracy_cot", m.profile.AcuityCoT}} {
-			if arm.name == "cot" && j.LongPass > 0 {
-				continue
-			}
-			truth := 100 * (arm.right*(1-j.FalseFail) + (1-arm.right)*j.FalsePass)
-			r.add(Sampled, m.name+", "+j.Name, "accuracy "+arm.name, truth, "cot-main", arm.column, m.name)
+		truth := func(right float64) float64 { return 100 * (right*(1-j.FalseFail) + (1-right)*j.FalsePass) }
+		what := m.name + ", " + j.Name
+		wants := []want{
+			{Sampled, what, "accuracy direct", truth(m.profile.Acuity), "cot-main|accuracy_direct"},
+			{Sampled, what, "accuracy cot", truth(m.profile.AcuityCoT), "cot-main|accuracy_cot"},
 		}
+		if j.LongPass > 0 {
+			wants = wants[:1]
+		}
+		more, one := beside(secs, []string{m.name}, wants)
+		rows, err = append(rows, more...), cmp.Or(err, one)
 	}
-	return r.list, r.err
+	return rows, err
 }
 
 // truths is what the ledger says of one model.
