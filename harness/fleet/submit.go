@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
@@ -94,9 +93,10 @@ func cut(b *experiment.Bench, p *plan.Plan, model string, size, items int) (out 
 // with the most of them has.
 func about(b *experiment.Bench, p *plan.Plan, model string) (timed bool, most int) {
 	for _, sel := range p.Studies {
-		i := slices.IndexFunc(b.Config.Studies, func(s config.Study) bool { return s.Name == sel.Study })
-		if sc := b.Config.Studies[i]; slices.Contains(sc.Models, model) {
-			timed, most = timed || sc.Timed || len(sc.Levels) > 0, max(most, len(sel.Items))
+		for _, sc := range b.Config.Studies {
+			if sc.Name == sel.Study && slices.Contains(sc.Models, model) {
+				timed, most = timed || sc.Timed || len(sc.Levels) > 0, max(most, len(sel.Items))
+			}
 		}
 	}
 	return timed, most
