@@ -54,7 +54,7 @@ const (
 	KindImage    Kind = "image"   // draws where it matters
 	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
 	KindGrid     Kind = "grid"    // covers one cell of a grid
-	KindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
+	kindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
 	KindShots    Kind = "shots"   // nothing of the question: how many answered examples stand before it
 	kindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )

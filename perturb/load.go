@@ -11,7 +11,7 @@ func Loads(levels []int) []Condition {
 	out := []Condition{Baseline()}
 	for i, n := range levels {
 		if i > 0 {
-			out = append(out, Condition{Name: fmt.Sprintf("LOAD@%s=%d", ParamInFlight, n), Family: "LOAD", Kind: KindLoad, Does: fmt.Sprintf("%d requests in flight", n)})
+			out = append(out, Condition{Name: fmt.Sprintf("LOAD@%s=%d", ParamInFlight, n), Family: "LOAD", Kind: kindLoad, Does: fmt.Sprintf("%d requests in flight", n)})
 		}
 		out[i].Param, out[i].Level = ParamInFlight, float64(n)
 	}

@@ -16,17 +16,16 @@ import (
 	"assay/harness/dataset/table"
 )
 
+// jsonlSchema is the JSON Schema (2020-12) of a line of a plain JSONL data set.
+//
 //go:embed jsonl.schema.json
 var jsonlSchema string
-
-// JSONLSchema is the JSON Schema (2020-12) of a line of a plain JSONL data set.
-func JSONLSchema() string { return jsonlSchema }
 
 // maxLine is the longest line that is read, in bytes: it holds text and paths,
 // never pictures.
 const maxLine = 4 << 20
 
-// jsonl reads a plain JSONL file (JSONLSchema). Every violation is a Problem with its line and
+// jsonl reads a plain JSONL file (jsonlSchema). Every violation is a Problem with its line and
 // JSON path, and its line is left out. history, captions and findings are those of
 // TypeDiagnosis; of other types they are checked and dropped, so that they cannot reach
 // a prompt, and told as unused.

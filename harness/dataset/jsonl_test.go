@@ -374,7 +374,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 	var doc struct {
 		Properties map[string]struct{ Description string }
 	}
-	if err := json.Unmarshal([]byte(JSONLSchema()), &doc); err != nil {
+	if err := json.Unmarshal([]byte(jsonlSchema), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var line map[string]any

@@ -43,10 +43,10 @@ func SchemaOf(kind string) (schema, error) {
 			Required   []string
 			Properties map[string]struct{ Description string }
 		}
-		if err := json.Unmarshal([]byte(JSONLSchema()), &doc); err != nil {
+		if err := json.Unmarshal([]byte(jsonlSchema), &doc); err != nil {
 			return s, fmt.Errorf("the schema of a line: %w", err)
 		}
-		s.Line, s.Fields = json.RawMessage(JSONLSchema()), nil
+		s.Line, s.Fields = json.RawMessage(jsonlSchema), nil
 		for _, name := range append(slices.Clone(doc.Required), slices.DeleteFunc(slices.Sorted(maps.Keys(doc.Properties)), func(n string) bool { return slices.Contains(doc.Required, n) })...) {
 			s.Fields = append(s.Fields, Field{Name: name, Needed: slices.Contains(doc.Required, name), Names: []string{name}, Is: doc.Properties[name].Description})
 		}

@@ -138,7 +138,7 @@ func (p *Pool) For(it *dataset.Item, k int) []*dataset.Item {
 // Of are the examples of an item under a condition; none where it has none. A nil Pool
 // has none to give.
 func (p *Pool) Of(it *dataset.Item, c *perturb.Condition) ([]*dataset.Item, error) {
-	k := ShotsOf(c)
+	k := shotsOf(c)
 	if k == 0 {
 		return nil, nil
 	}

@@ -42,8 +42,8 @@ func Conditions(levels []int, from string) []perturb.Condition {
 	return out
 }
 
-// ShotsOf is the number of examples under a condition.
-func ShotsOf(c *perturb.Condition) int {
+// shotsOf is the number of examples under a condition.
+func shotsOf(c *perturb.Condition) int {
 	if c == nil || c.Param != Param {
 		return 0
 	}

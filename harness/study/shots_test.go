@@ -151,7 +151,7 @@ func TestTooFewExamples(t *testing.T) {
 
 func TestLevels(t *testing.T) {
 	cs := Conditions([]int{0, 1, 4}, "train")
-	if len(cs) != 3 || cs[0].Name != "baseline" || ShotsOf(&cs[0]) != 0 || cs[2].Name != "SHOTS@shots=4,from=train" || ShotsOf(&cs[2]) != 4 || ShotsOf(nil) != 0 || Conditions([]int{4}, "")[0].Name != "SHOTS@shots=4" {
+	if len(cs) != 3 || cs[0].Name != "baseline" || shotsOf(&cs[0]) != 0 || cs[2].Name != "SHOTS@shots=4,from=train" || shotsOf(&cs[2]) != 4 || shotsOf(nil) != 0 || Conditions([]int{4}, "")[0].Name != "SHOTS@shots=4" {
 		t.Errorf("%+v", cs)
 	}
 	var m results.Manifest

@@ -113,7 +113,7 @@ func (c MedCase) Line(asText bool) ([]byte, error) {
 			im = c.Images[k]
 		}
 		for part, v := range map[string]string{"id": im.ID, "path": im.Path, "caption": im.Caption, "modality": im.Modality, "sub_modality": im.Submodality} {
-			m[fmt.Sprintf("image_%02d_%s", k+1, part)] = OrNil(v)
+			m[fmt.Sprintf("image_%02d_%s", k+1, part)] = orNil(v)
 		}
 	}
 	return json.Marshal(m)

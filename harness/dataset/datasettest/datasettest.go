@@ -78,8 +78,8 @@ func Rows(items int) []Row {
 	return rows
 }
 
-// OrNil is a text; nothing where it is empty.
-func OrNil(s string) any {
+// orNil is a text; nothing where it is empty.
+func orNil(s string) any {
 	if s == "" {
 		return nil
 	}

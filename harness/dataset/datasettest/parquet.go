@@ -89,7 +89,7 @@ func WriteMedThinkParquet(dir, split string, cases []MedCase, optionsAsText bool
 	defer f.Close()
 	w := parquet.NewGenericWriter[map[string]any](f, parquet.NewSchema("cases", group), parquet.MaxRowsPerRowGroup(10), parquet.Compression(&parquet.Snappy))
 	for _, c := range cases {
-		row := map[string]any{"title": c.Title, "CLINICAL_HISTORY": c.History, "IMAGING_FINDINGS": c.Findings, "discussion": OrNil(c.Discussion), "interval_text": c.Interval,
+		row := map[string]any{"title": c.Title, "CLINICAL_HISTORY": c.History, "IMAGING_FINDINGS": c.Findings, "discussion": orNil(c.Discussion), "interval_text": c.Interval,
 			"correct_answer": c.Answer, "correct_answer_text": c.Options[c.Answer], "ICD Chapter": c.Chapter, "ICD Block": c.Block, "ICD Category": c.Category,
 			"is_longitudinal": c.Longitudinal, "timepoint_count": float64(c.Timepoints), "image_count": int64(len(c.Images))}
 		if optionsAsText {
@@ -107,7 +107,7 @@ func WriteMedThinkParquet(dir, split string, cases []MedCase, optionsAsText bool
 		}
 		for k, im := range c.Images {
 			for part, v := range map[string]string{"id": im.ID, "path": im.Path, "caption": im.Caption, "modality": im.Modality, "sub_modality": im.Submodality} {
-				row[fmt.Sprintf("image_%02d_%s", k+1, part)] = OrNil(v)
+				row[fmt.Sprintf("image_%02d_%s", k+1, part)] = orNil(v)
 			}
 			row[fmt.Sprintf("image_%02d", k+1)] = map[string]any{"bytes": im.File, "path": im.Path}
 		}

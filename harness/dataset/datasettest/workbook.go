@@ -25,7 +25,7 @@ func WriteM3CoTBench(dir string, items int) error {
 	head := []any{"index", "question", "answer", "modality", "feature", "key_conclusion", "additional_analysis"}
 	table, types := [][]any{head}, [][]any{{"index", "analysis_type"}}
 	for i, r := range rows {
-		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, OrNil(r.AdditionalAnalysis)})
+		table = append(table, []any{r.Index, r.Question, r.Answer, r.Modality, r.Feature, r.KeyConclusion, orNil(r.AdditionalAnalysis)})
 		types = append(types, []any{r.Index, r.AnalysisType})
 		ext, b, err := Picture(i)
 		if err != nil {
