@@ -189,13 +189,16 @@ func TestFailures(t *testing.T) {
 		"cut short":              {"openai", cutShort, want{backends.ErrTruncated, "ended early", 200}},
 		"wrong model":            {"openai", says(200, good("openai", "{}", "stop", "judge-1-mini")), want{backends.ErrUnknownModel, `"judge-1-mini" answered where "judge-1" was asked`, 200}},
 		"in-band error":          {"openai", says(200, `{"error":{"message":"upstream failed","code":502}}`), want{backends.ErrServer, "upstream failed", 200}},
-		"in-band rate limit":     {"openai", says(200, `{"error":{"message":"slow down","type":"rate_limit_error"}}`), want{backends.ErrBusy, "slow down", 200}},
+		"in-band rate limit":     {"openai", says(200, `{"error":{"message":"slow down","type":"rate_limit_error"}}`, "Retry-After", "7"), want{backends.ErrBusy, "slow down", 200}},
 		"no choices":             {"openai", says(200, `{"model":"judge-1","choices":[]}`), want{backends.ErrMalformed, "not what openai sends", 200}},
 		"not JSON":               {"openai", says(200, `hello`), want{backends.ErrMalformed, "hello", 200}},
 		"too long":               {"openai", says(200, strings.Repeat("x", maxReply+1)), want{backends.ErrMalformed, "8 MiB", 200}},
 		"anthropic 429":          {"anthropic", says(429, `{"type":"error","error":{"type":"rate_limit_error","message":"too many"}}`, "Retry-After", "7"), want{backends.ErrBusy, "too many", 429}},
 		"anthropic overloaded":   {"anthropic", says(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "Retry-After", "7"), want{backends.ErrBusy, "Overloaded", 529}},
 		"anthropic 500":          {"anthropic", says(500, `{"type":"error","error":{"type":"api_error","message":"Internal"}}`), want{backends.ErrServer, "Internal", 500}},
+		"anthropic 500, busy":    {"anthropic", says(500, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, "Retry-After", "7"), want{backends.ErrBusy, "Overloaded", 500}},
+		"400, no JSON words":     {"openai", says(400, `{"error":{"param":"n"}}`, "Retry-After", "7"), want{backends.ErrRefused, `{"param":"n"}`, 400}},
+		"400, FastAPI's":         {"openai", says(400, `{"detail":"field required"}`), want{backends.ErrRefused, ": field required", 400}},
 		"anthropic refusal":      {"anthropic", says(200, good("anthropic", "", "refusal", "judge-1")), want{backends.ErrDeclined, "refused", 200}},
 		"anthropic truncated":    {"anthropic", says(200, good("anthropic", "{", "max_tokens", "judge-1")), want{backends.ErrLimit, "max_tokens", 200}},
 		"anthropic cut short":    {"anthropic", cutShort, want{backends.ErrTruncated, "ended early", 200}},
@@ -221,7 +224,7 @@ func TestFailures(t *testing.T) {
 			if a.asked() != 1 || e.Sent == nil {
 				t.Errorf("%d attempts, sent %s", a.asked(), e.Sent)
 			}
-			if busy := e.Kind == backends.ErrBusy && e.Status != 200; busy != (e.After != nil) || busy && *e.After != 7*time.Second {
+			if busy := e.Kind == backends.ErrBusy; busy != (e.After != nil) || busy && *e.After != 7*time.Second {
 				t.Errorf("to be left alone for %v", e.After)
 			}
 		})
@@ -323,13 +326,50 @@ func TestTheKeyStaysHere(t *testing.T) {
 	}
 }
 
-// Servers that give reasoning under its old name and its new one say it once.
-func TestReasoningUnderTwoNames(t *testing.T) {
-	form := providers()[0].reply
-	for _, message := range []string{`"reasoning":"two discs"`, `"reasoning_content":"two discs"`, `"reasoning":"two discs","reasoning_content":"two discs"`} {
-		r, err := form.read([]byte(`{"choices":[{"message":{"content":"B",` + message + `},"finish_reason":"stop"}]}`))
-		if err != nil || r.Reasoning != "two discs" || r.Answer != "B" {
-			t.Errorf("%s: %+v, %v", message, r, err)
+// TestTexts: of the first answer, whole or in parts; servers that give reasoning under its old
+// name and its new one say it once.
+func TestTexts(t *testing.T) {
+	choice := func(message string) string {
+		return `{"choices":[{"message":{` + message + `},"finish_reason":"stop"},{"message":{"content":"C"},"finish_reason":"stop"}]}`
+	}
+	for _, c := range []struct {
+		provider int
+		body     string
+	}{
+		{0, choice(`"content":"B","reasoning":"two discs"`)},
+		{0, choice(`"content":"B","reasoning_content":"two discs"`)},
+		{0, choice(`"content":"B","reasoning":"two discs","reasoning_content":"two discs"`)},
+		{0, choice(`"content":[{"type":"text","text":""},{"type":"text","text":"B"}],"reasoning":"two discs"`)},
+		{1, `{"content":[{"thinking":"two "},{"thinking":"discs","signature":"s"},{"text":"B"}],"stop_reason":"end_turn"}`},
+		{2, `{"message":{"thinking":"two "}}{"message":{"thinking":"discs"}} {"message":{"content":"B"}} {"done":true,"done_reason":"stop"} {"message":{"content":"C"}}`},
+	} {
+		p := providers()[c.provider]
+		if r, err := p.reply.read([]byte(c.body)); err != nil || r.Reasoning != "two discs" || r.Answer != "B" || r.Finish != backends.FinishStop {
+			t.Errorf("%s: %s: %+v, %v", p.name, c.body, r, err)
+		}
+	}
+}
+
+// TestNumbersOfTokens: what is not said, or cannot be, stays unknown; Anthropic's prompts are in parts.
+func TestNumbersOfTokens(t *testing.T) {
+	for _, c := range []struct {
+		provider    int
+		body, usage string
+		odd         int
+	}{
+		{0, `{"choices":[{}]}`, `{}`, 0},
+		{0, `{"choices":[{}],"usage":null}`, `{}`, 0},
+		{0, `{"choices":[{}],"usage":{"prompt_tokens":0,"completion_tokens":null}}`, `{"prompt_tokens":0}`, 0},
+		{0, `{"choices":[{}],"usage":{"prompt_tokens":"9","completion_tokens":12345678901234567890,"prompt_tokens_details":[]}}`, `{}`, 2},
+		{1, `{"content":[],"usage":{"input_tokens":1,"cache_read_input_tokens":4,"cache_creation_input_tokens":2}}`, `{"prompt_tokens":7,"cached_tokens":4}`, 0},
+		{1, `{"content":[],"usage":{"input_tokens":1,"cache_creation_input_tokens":2}}`, `{"prompt_tokens":3}`, 0},
+		{1, `{"content":[],"usage":{"output_tokens":3,"cache_read_input_tokens":4}}`, `{"completion_tokens":3,"cached_tokens":4}`, 0},
+		{2, `{"done":false,"eval_count":1}{"done":true,"eval_count":2}`, `{"completion_tokens":2}`, 0},
+	} {
+		p := providers()[c.provider]
+		r, err := p.reply.read([]byte(c.body))
+		if usage, jerr := json.Marshal(r.Usage); err != nil || jerr != nil || string(usage) != c.usage || len(r.Odd) != c.odd {
+			t.Errorf("%s: %s: %s, want %s; odd %v, %v", p.name, c.body, usage, c.usage, r.Odd, err)
 		}
 	}
 }

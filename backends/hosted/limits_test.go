@@ -170,27 +170,29 @@ func TestBudget(t *testing.T) {
 
 // TestStopping: whoever waits for money, for a minute to pass or for an answer can be stopped.
 func TestStopping(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings("openai", "http://hosted.invalid")
-		s.Price, s.Budget, s.Requests = &Price{Currency: "USD", Input: 1, Output: 1000}, 1, 1
-		b := offline(t, s, 0, func(_ int, r *http.Request) (int, http.Header, string) {
-			<-r.Context().Done()
-			return 500, nil, ""
-		})
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				_, err := b.Generate(ctx, request(), timing.NewRecorder(timing.NewClock()))
-				if e, ok := err.(*backends.Error); !ok || e.Kind != backends.ErrCancelled {
-					t.Error(err)
-				}
+	for _, budget := range []float64{1, 0} { // 0: it is the minute that two wait for
+		synctest.Test(t, func(t *testing.T) {
+			s := settings("openai", "http://hosted.invalid")
+			s.Price, s.Budget, s.Requests = &Price{Currency: "USD", Input: 1, Output: 1000}, budget, 1
+			b := offline(t, s, 0, func(_ int, r *http.Request) (int, http.Header, string) {
+				<-r.Context().Done()
+				return 500, nil, ""
 			})
-		}
-		synctest.Wait()
-		stop()
-		wg.Wait()
-	})
+			ctx, stop := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					_, err := b.Generate(ctx, request(), timing.NewRecorder(timing.NewClock()))
+					if e, ok := err.(*backends.Error); !ok || e.Kind != backends.ErrCancelled {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+			stop()
+			wg.Wait()
+		})
+	}
 }
 
 // TestAShorterWaitDoesNotUndoALonger: of two requests at once one is told to come again in 40 s, and then
