@@ -323,6 +323,20 @@ func TestTheKeyStaysHere(t *testing.T) {
 				t.Errorf("%s: %v, %s", p, e, e.Raw)
 			}
 		}
+		// An excerpt would cut it in two.
+		a = serve(t, says(500, strings.Repeat("x", 490)+secret))
+		if _, e := ask(t, made(t, settings(p, a.URL)), request()); e == nil || strings.Contains(e.Error(), secret[:8]) {
+			t.Errorf("%s: %v", p, e)
+		}
+		// A short key may stand in answers, as any word may, but not in messages.
+		a = serve(t, says(400, `{"error":"your key sk-short"}`))
+		b, err := New(settings(p, a.URL), "sk-short", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, e := ask(t, b, request()); e == nil || !strings.Contains(e.Error(), "your key [key]") {
+			t.Errorf("%s: %v", p, e)
+		}
 	}
 }
 
