@@ -129,7 +129,8 @@ type Model struct {
 // a model; a hosted one has no Backend.
 type Judge struct {
 	Name     string
-	Kind     string // one of judge.Kinds
+	Kind     string     // of Known.Judges
+	Keys     []JudgeKey `json:"-"` // of its kind
 	Backend  string
 	Model    string
 	InFlight int

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"assay/backends"
@@ -14,6 +15,16 @@ type Known struct {
 	Phantoms []string // readers that a phantom backend can play
 	// Protocols are the kinds of servers that a phantom backend can speak as.
 	Protocols []string
+	Judges    []JudgeKind
+}
+
+// judge is a kind of judge by name.
+func (k Known) judge(name string) JudgeKind {
+	i := slices.IndexFunc(k.Judges, func(j JudgeKind) bool { return j.Name == name })
+	if i < 0 {
+		return JudgeKind{}
+	}
+	return k.Judges[i]
 }
 
 // StudyKind is what can be asked of a study.
@@ -44,6 +55,24 @@ type ServerKind struct {
 	Name  string
 	Omits []string // fields of requests that may be left out; nil: none
 }
+
+// JudgeKind is a kind of judge.
+type JudgeKind struct {
+	Name string
+	Keys []JudgeKey
+	Asks bool // it asks a model
+}
+
+// JudgeKey is a key that a kind of judge has of its own.
+type JudgeKey struct {
+	Name   string
+	Need   bool
+	File   bool     // the path of a file, which is read
+	Values []string // what it may say; nil: anything
+}
+
+// judgeHosted is the kind of a model behind a hosted API.
+const judgeHosted = "hosted"
 
 // The kinds of backends that are no server.
 const (

@@ -11,6 +11,7 @@ import (
 
 	"testing/fstest"
 
+	"assay/harness/judge"
 	"assay/perturb"
 )
 
@@ -45,7 +46,16 @@ func testKnown() Known {
 	arms := []string{"direct", "cot"}
 	rubrics := []string{"accuracy", "precision", "recall", "order"}
 	omits := []string{"temperature", "seed", "stream_options", "response_format", "chat_template_kwargs"}
+	var judges []JudgeKind
+	for _, k := range judge.Kinds() {
+		known := JudgeKind{Name: k.Name, Asks: k.Make == nil}
+		for _, key := range k.Keys {
+			known.Keys = append(known.Keys, JudgeKey(key))
+		}
+		judges = append(judges, known)
+	}
 	return Known{
+		Judges: judges,
 		Studies: []StudyKind{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}, Unread: "unread"},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true, Unread: "unread"},

@@ -12,7 +12,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/judge"
 	"assay/results"
 	"assay/results/text"
 	"assay/timing"
@@ -471,7 +470,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	plain := section{c, n, path}
 	if plain.get("kind") != nil {
 		var kinds []string
-		for _, k := range judge.Kinds() {
+		for _, k := range c.known.Judges {
 			kinds = append(kinds, k.Name)
 		}
 		c.seen.Kind(path, plain.get("kind").Raw)
@@ -479,12 +478,13 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 			return j
 		}
 	}
-	if j.Kind == judge.Hosted {
+	j.Keys = c.known.judge(j.Kind).Keys
+	if j.Kind == judgeHosted {
 		c.hosted(&j, n, path, cfg.Rules)
 		return j
 	}
-	if kind, _ := judge.KindOf(j.Kind); kind.Make != nil {
-		c.ownKeys(&j, n, path, kind)
+	if !c.known.judge(j.Kind).Asks {
+		c.ownKeys(&j, n, path)
 		return j
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {
@@ -530,14 +530,14 @@ func (s section) repeated(j *Judge) {
 }
 
 // ownKeys are the keys of a judge that asks no model.
-func (c *checker) ownKeys(j *Judge, n *Node, path string, kind judge.Kind) {
+func (c *checker) ownKeys(j *Judge, n *Node, path string) {
 	names := []string{"kind"}
-	for _, k := range kind.Keys {
+	for _, k := range j.Keys {
 		names = append(names, k.Name)
 	}
 	s := c.section(n, path, names...)
 	j.Values = map[string]string{}
-	for _, k := range kind.Keys {
+	for _, k := range j.Keys {
 		if k.Need && !s.need(k.Name) || s.get(k.Name) == nil {
 			continue
 		}

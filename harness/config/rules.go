@@ -1,7 +1,5 @@
 package config
 
-import ()
-
 // Rules reads a bench.yaml as Parse does, and says what was asked of each key that the
 // file could have: those of a mapping are known once the file has it.
 func Rules(file string, text []byte, known Known, files files) ([]Rule, Errors) {

@@ -11,7 +11,6 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
-	"assay/harness/judge"
 	"assay/perturb"
 	"assay/results"
 )
@@ -81,8 +80,7 @@ func (c *Config) Settings() map[string]string {
 			serverSettings(m, p, asked)
 			samplingSettings(m, p, *asked.Sampling)
 		}
-		kind, _ := judge.KindOf(j.Kind)
-		for _, k := range kind.Keys {
+		for _, k := range j.Keys {
 			if k.File { // where it lies makes no difference
 				m[p+".content"] = string(results.DigestOf(j.Content))
 			} else {

@@ -59,11 +59,20 @@ func Known() config.Known {
 	for _, d := range All() {
 		studies = append(studies, d.Kind)
 	}
+	var judges []config.JudgeKind
+	for _, k := range judge.Kinds() {
+		known := config.JudgeKind{Name: k.Name, Asks: k.Make == nil}
+		for _, key := range k.Keys {
+			known.Keys = append(known.Keys, config.JudgeKey(key))
+		}
+		judges = append(judges, known)
+	}
 	return config.Known{
 		Studies:   studies,
 		Kinds:     servers,
 		Phantoms:  append(append(phantom.ProfileNames(), phantom.JudgeNames()...), phantom.CaseJudge().Name),
 		Protocols: phantom.Protocols(),
+		Judges:    judges,
 	}
 }
 
