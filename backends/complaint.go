@@ -13,7 +13,7 @@ type Complaint struct {
 	Code    string // "model_not_found", "400", ...
 }
 
-// Says reports whether the message has one of the words, whatever the case.
+// Says reports whether the message has one of the words, in lower case, whatever its own case.
 func (c Complaint) Says(words ...string) bool {
 	m := strings.ToLower(c.Message)
 	for _, w := range words {

@@ -169,14 +169,7 @@ func words(raw json.RawMessage) string {
 // classify names a failure from its status and the server's words, as recorded
 // from 0.9.6, 0.17.4, 0.24.0 and 0.32.15 (which passes on llama-server's).
 func classify(status int, message string) (kind backends.Kind, hint string) {
-	says := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(message, p) {
-				return true
-			}
-		}
-		return false
-	}
+	says := backends.Complaint{Message: message}.Says
 	switch {
 	case status == http.StatusNotFound && says("model") && says("not found"):
 		return backends.ErrUnknownModel, "ollama list shows what the server has; ollama pull fetches more"
@@ -194,7 +187,7 @@ func classify(status int, message string) (kind backends.Kind, hint string) {
 		return backends.ErrContextExceeded, "raise num_ctx in the backend's options or shorten the prompt"
 	case says("model runner has unexpectedly stopped", "error was encountered while running the model", "runner process has terminated"):
 		return backends.ErrServer, "the model runner died: the server's log says why; the next request loads the model anew"
-	case says("must be of type", "invalid JSON schema in format", `expected "json" or a valid JSON Schema`):
+	case says("must be of type", "invalid json schema in format", `expected "json" or a valid json schema`):
 		// Sent with status 500, but it is the request that is wrong: trying again is in vain.
 		return backends.ErrRefused, "mend the option or the schema that is named"
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
