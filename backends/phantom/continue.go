@@ -18,17 +18,20 @@ type more struct {
 	finish         string // "stop", "length"
 }
 
-// goOn continues a text for a reader; at most limit tokens of it, 0: all.
-func (s *server) goOn(p Profile, text string, limit int, seed int64) (more, trouble) {
-	r, err := s.options.Skill.Read(p, s.options.Seed, Ask{Prompt: text, Raw: true, Seed: seed})
+// goOn continues a text for the reader of a job; at most limit tokens of it, 0: all.
+func (s *server) goOn(j *job, text string, limit int, seed int64) more {
+	if j.is != fine {
+		return more{}
+	}
+	r, err := s.options.Skill.Read(j.reader, s.options.Seed, Ask{Prompt: text, Raw: true, Seed: seed})
 	if err != nil {
-		return more{}, trouble{broken, err}
+		j.trouble = trouble{broken, err}
 	}
 	tokens, finish := split(r.Answer), "stop"
 	if limit > 0 && len(tokens) > limit {
 		tokens, finish = tokens[:limit], "length"
 	}
-	return more{strings.Join(tokens, ""), len(split(text)), len(tokens), finish}, trouble{}
+	return more{strings.Join(tokens, ""), len(split(text)), len(tokens), finish}
 }
 
 // tokenized is a request to /tokenize or /detokenize as llama-server and vLLM take it.
@@ -38,13 +41,9 @@ type tokenized struct {
 	Tokens  []int  `json:"tokens"`
 }
 
-func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
+func (s *server) tokenize(w http.ResponseWriter, r *http.Request) (job, any) {
 	var asked tokenized
-	j, t := read(w, r, &asked)
-	if t.is != fine {
-		s.refuse(w, j, t)
-		return
-	}
+	j := read(w, r, &asked)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := []int{}
@@ -56,27 +55,23 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 		}
 		ids = append(ids, id)
 	}
-	send(w, 200, map[string]any{"tokens": ids, "count": len(ids)})
+	return j, map[string]any{"tokens": ids, "count": len(ids)}
 }
 
-func (s *server) detokenize(w http.ResponseWriter, r *http.Request) {
+func (s *server) detokenize(w http.ResponseWriter, r *http.Request) (job, any) {
 	var asked tokenized
-	j, t := read(w, r, &asked)
+	j := read(w, r, &asked)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
 	for _, id := range asked.Tokens {
 		if id < 0 || id >= len(s.texts) {
-			t = trouble{badToken, fmt.Errorf("there is no token %d", id)}
+			j.trouble = trouble{badToken, fmt.Errorf("there is no token %d", id)}
 			break
 		}
 		b.WriteString(s.texts[id])
 	}
-	if t.is != fine {
-		s.refuse(w, j, t)
-		return
-	}
-	send(w, 200, map[string]string{"content": b.String(), "prompt": b.String()})
+	return j, map[string]string{"content": b.String(), "prompt": b.String()}
 }
 
 // split cuts a text into tokens: words with the space before them, long ones in two.

@@ -25,6 +25,7 @@ type job struct {
 	context   int // tokens that the prompt may have; 0: as many as it has
 	maxTokens int // 0: as many as it takes
 	stream    bool
+	trouble
 }
 
 // trouble is why a request has no reply. The protocols have their own words for it.
@@ -63,19 +64,37 @@ const (
 const maxBody = 512 << 20
 
 // read reads a request.
-func read(w http.ResponseWriter, r *http.Request, into any) (j job, t trouble) {
+func read(w http.ResponseWriter, r *http.Request, into any) job {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	j.began, j.body = time.Now(), body
+	j := job{began: time.Now(), body: body}
+	if err == nil && len(bytes.TrimSpace(body)) == 0 {
+		j.is = emptyBody
+		return j
+	}
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(body)).Decode(into)
+	}
 	if err != nil {
-		return j, trouble{noJSON, err}
+		j.trouble = trouble{noJSON, err}
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return j, trouble{is: emptyBody}
+	return j
+}
+
+// answered answers with what is read off a request, if there is any, or with what is wrong with it.
+func (s *server) answered(do func(w http.ResponseWriter, r *http.Request) (job, any)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch j, v := do(w, r); {
+		case j.is != fine:
+			s.refuse(w, j)
+		case v != nil:
+			send(w, 200, v)
+		}
 	}
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
-		return j, trouble{noJSON, err}
-	}
-	return j, trouble{}
+}
+
+// told answers with what a server says of itself.
+func told(of func(r *http.Request) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { send(w, 200, of(r)) }
 }
 
 // part is a text or a picture of a message.
@@ -144,16 +163,20 @@ type take struct {
 }
 
 // prepare does everything that takes work.
-func (s *server) prepare(j job) (*take, trouble) {
+func (s *server) prepare(j *job) *take {
 	n := j.promptTokens()
-	if j.context > 0 && n > j.context {
-		return nil, trouble{is: tooLong}
+	if j.is == fine && j.context > 0 && n > j.context {
+		j.is = tooLong
 	}
-	reply, err := s.reply(j)
+	if j.is != fine {
+		return nil
+	}
+	reply, err := s.reply(*j)
 	if err != nil {
-		return nil, trouble{badSchema, err}
+		j.trouble = trouble{badSchema, err}
+		return nil
 	}
-	t := &take{job: j, promptTokens: n, load: s.load(j.reader)}
+	t := &take{job: *j, promptTokens: n, load: s.load(j.reader)}
 	s.strike(t, &reply)
 	thinking, answer := split(reply.Thinking), split(reply.Answer)
 	if n := j.maxTokens; n > 0 && len(thinking)+len(answer) > n {
@@ -173,7 +196,8 @@ func (s *server) prepare(j job) (*take, trouble) {
 	t.tokens = len(thinking) + len(answer)
 	t.reused = s.options.Caches.take(s.protocol.keeps, j.reader.Name, j.prompt, t.promptTokens)
 	t.due = j.began.Add(t.load + t.jittered(j.reader.Prefill(t.promptTokens-t.reused.Tokens, j.pixels-t.reused.Pixels)))
-	return t, trouble{is: map[FaultKind]problem{FaultLoading: loading, FaultInternal: broken, FaultWrongType: webPage}[t.fault]}
+	j.is = map[FaultKind]problem{FaultLoading: loading, FaultInternal: broken, FaultWrongType: webPage}[t.fault]
+	return t
 }
 
 // reply asks whoever the job is for.
@@ -311,18 +335,22 @@ type words struct {
 }
 
 // refuse answers with what is wrong.
-func (s *server) refuse(w http.ResponseWriter, j job, t trouble) {
-	if t.is == webPage { // what a proxy in front of nothing says
+func (s *server) refuse(w http.ResponseWriter, j job) {
+	if j.is == webPage { // what a proxy in front of nothing says
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write([]byte("<!doctype html><title>Welcome</title><p>There is no model here.</p>"))
 		return
 	}
-	say, why := s.protocol.words()[t.is], ""
-	if t.cause != nil {
-		why = t.cause.Error()
+	say, why := s.protocol.words()[j.is], ""
+	if j.cause != nil {
+		why = j.cause.Error()
 	}
 	say.text = strings.NewReplacer("{model}", j.name, "{why}", why, "{tokens}", fmt.Sprint(j.promptTokens()), "{context}", fmt.Sprint(j.context)).Replace(say.text)
-	s.protocol.refuse(w, j, t.is, say)
+	if s.protocol.refuse != nil {
+		s.protocol.refuse(w, j, say)
+		return
+	}
+	send(w, say.status, s.protocol.problem(say, j))
 }
 
 // failed is what a stream ends with where the server fails.

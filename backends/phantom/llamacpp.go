@@ -18,28 +18,25 @@ const llamaSlots = 8
 
 func (s *server) llama() bool { return s.protocol.name == "llamacpp" }
 
-func (s *server) llamacpp() http.Handler {
+func (s *server) llamacpp() *http.ServeMux {
 	mux := s.openai()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]string{"status": "ok"}) })
-	mux.HandleFunc("GET /props", s.llamaProps)
-	mux.HandleFunc("GET /slots", s.llamaSlots)
-	mux.HandleFunc("GET /v1/models", s.llamaModels)
+	mux.HandleFunc("GET /health", told(func(*http.Request) any { return map[string]string{"status": "ok"} }))
+	mux.HandleFunc("GET /props", told(s.llamaProps))
+	mux.HandleFunc("GET /slots", told(s.llamaSlots))
+	mux.HandleFunc("GET /v1/models", told(s.llamaModels))
 	mux.HandleFunc("POST /completion", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"index": 0, "content": m.text, "model": model, "tokens_predicted": m.tokens, "tokens_evaluated": m.prompt,
 			"stop": true, "stop_type": map[string]string{"stop": "eos", "length": "limit"}[m.finish], "stopping_word": "", "truncated": false}
 	}))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Server", "llama.cpp")
-		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.Header().Set("Keep-Alive", "timeout=5, max=100")
-		w.Header()["Date"] = nil // llama-server sends none
-		if _, pattern := mux.Handler(r); pattern == "" {
-			s.refuse(w, job{}, trouble{is: nowhere})
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	return mux
+}
+
+func llamaHeaders(h http.Header, r *http.Request) {
+	h.Set("Server", "llama.cpp")
+	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Keep-Alive", "timeout=5, max=100")
+	h["Date"] = nil // llama-server sends none
 }
 
 // llamaWords are llama-server's words of what is wrong.
@@ -74,13 +71,13 @@ func llamaError(say words, j job) any {
 	return map[string]any{"error": e}
 }
 
-func llamaRefuse(w http.ResponseWriter, j job, _ problem, say words) {
+func llamaRefuse(w http.ResponseWriter, j job, say words) {
 	w.Header().Del("Keep-Alive")
 	w.Header().Set("Connection", "close")
 	send(w, say.status, llamaError(say, j))
 }
 
-func (s *server) llamaProps(w http.ResponseWriter, r *http.Request) {
+func (s *server) llamaProps(r *http.Request) any {
 	var v map[string]any
 	if err := json.Unmarshal(llamaProps, &v); err != nil {
 		panic("phantom: internal error: " + err.Error())
@@ -93,7 +90,7 @@ func (s *server) llamaProps(w http.ResponseWriter, r *http.Request) {
 	v["total_slots"] = llamaSlots
 	v["modalities"] = map[string]bool{"vision": p.Vision, "video": false, "audio": false}
 	v["default_generation_settings"].(map[string]any)["n_ctx"] = p.Context
-	send(w, 200, v)
+	return v
 }
 
 type llamaSlot struct {
@@ -103,7 +100,7 @@ type llamaSlot struct {
 	Processing  bool `json:"is_processing"`
 }
 
-func (s *server) llamaSlots(w http.ResponseWriter, r *http.Request) {
+func (s *server) llamaSlots(r *http.Request) any {
 	s.mu.Lock()
 	busy := s.busy
 	s.mu.Unlock()
@@ -111,10 +108,10 @@ func (s *server) llamaSlots(w http.ResponseWriter, r *http.Request) {
 	for i := range list {
 		list[i] = llamaSlot{ID: i, Context: s.readers[0].Context, Processing: i < busy}
 	}
-	send(w, 200, list)
+	return list
 }
 
-func (s *server) llamaModels(w http.ResponseWriter, r *http.Request) {
+func (s *server) llamaModels(r *http.Request) any {
 	var models, data []any
 	for _, p := range s.readers {
 		can := []string{"completion"}
@@ -127,7 +124,7 @@ func (s *server) llamaModels(w http.ResponseWriter, r *http.Request) {
 		data = append(data, map[string]any{"id": p.Name, "aliases": []string{p.Name}, "tags": []string{}, "object": "model", "created": s.began.Unix(), "owned_by": "llamacpp",
 			"meta": map[string]any{"vocab_type": true, "n_vocab": 1, "n_ctx": p.Context, "n_ctx_train": p.Context, "n_embd": 1, "n_params": p.Weights, "size": p.Weights * 4, "ftype": "all F32"}})
 	}
-	send(w, 200, map[string]any{"models": models, "object": "list", "data": data})
+	return map[string]any{"models": models, "object": "list", "data": data}
 }
 
 type llamaTimings struct {

@@ -17,19 +17,19 @@ import (
 // ollamaVersion is whose framing is spoken.
 const ollamaVersion = "0.24.0-phantom"
 
-func (s *server) ollama() http.Handler {
+func (s *server) ollama() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, e := range []struct {
 		method, path string
 		do           func(w http.ResponseWriter, r *http.Request)
 	}{
 		{"GET", "/{$}", func(w http.ResponseWriter, r *http.Request) { ollamaText(w, 200, "Ollama is running") }},
-		{"GET", "/api/version", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]any{"version": ollamaVersion}) }},
-		{"GET", "/api/tags", s.ollamaTags},
-		{"GET", "/api/ps", s.ollamaPS},
-		{"POST", "/api/show", s.ollamaShow},
-		{"POST", "/api/chat", s.ollamaChat},
-		{"POST", "/api/generate", s.ollamaGenerate},
+		{"GET", "/api/version", told(func(*http.Request) any { return map[string]any{"version": ollamaVersion} })},
+		{"GET", "/api/tags", told(s.ollamaTags)},
+		{"GET", "/api/ps", told(s.ollamaPS)},
+		{"POST", "/api/show", s.answered(s.ollamaShow)},
+		{"POST", "/api/chat", s.answered(s.ollamaChat)},
+		{"POST", "/api/generate", s.answered(s.ollamaGenerate)},
 	} {
 		mux.HandleFunc(e.path, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != e.method && (e.method != "GET" || r.Method != "HEAD") {
@@ -80,8 +80,8 @@ func ollamaError(say words, j job) any {
 	return map[string]string{"error": strings.NewReplacer("phantom.", "api.", "chatRequest", "ChatRequest", "chatMessage", "Message").Replace(say.text)}
 }
 
-func ollamaRefuse(w http.ResponseWriter, j job, is problem, say words) {
-	if is != badPicture && (is != tooLong || !j.stream) {
+func ollamaRefuse(w http.ResponseWriter, j job, say words) {
+	if j.is != badPicture && (j.is != tooLong || !j.stream) {
 		send(w, say.status, ollamaError(say, j))
 		return
 	}
@@ -106,15 +106,15 @@ func ollamaDetails(p Profile) map[string]any {
 		"parameter_size": size, "quantization_level": "F32"}
 }
 
-func (s *server) ollamaTags(w http.ResponseWriter, r *http.Request) {
+func (s *server) ollamaTags(*http.Request) any {
 	list := []any{}
 	for _, p := range s.readers {
 		list = append(list, ollamaModel(p, map[string]any{"modified_at": s.began.Format(time.RFC3339Nano)}))
 	}
-	send(w, 200, map[string]any{"models": list})
+	return map[string]any{"models": list}
 }
 
-func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
+func (s *server) ollamaPS(*http.Request) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []any{}
@@ -123,18 +123,15 @@ func (s *server) ollamaPS(w http.ResponseWriter, r *http.Request) {
 			list = append(list, ollamaModel(p, map[string]any{"expires_at": at.Add(30 * time.Minute).Format(time.RFC3339Nano), "size_vram": 0, "context_length": p.Context}))
 		}
 	}
-	send(w, 200, map[string]any{"models": list})
+	return map[string]any{"models": list}
 }
 
-func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
+func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) (job, any) {
 	var req struct {
 		Model string `json:"model"`
 		Name  string `json:"name"`
 	}
-	j, ok := s.ollamaRead(w, r, &req, func() string { return cmp.Or(req.Model, req.Name) })
-	if !ok {
-		return
-	}
+	j := s.ollamaRead(w, r, &req, func() string { return cmp.Or(req.Model, req.Name) })
 	p, can := j.reader, []string{"completion"}
 	if p.Vision {
 		can = append(can, "vision")
@@ -142,7 +139,7 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if p.Thinking != ThinksNot {
 		can = append(can, "thinking")
 	}
-	send(w, 200, map[string]any{
+	return j, map[string]any{
 		"modelfile":  "# A synthetic reader; it has no weights.\nFROM " + p.Name + ":latest\n",
 		"parameters": fmt.Sprintf("num_ctx                        %d", p.Context),
 		"template":   "{{- range .Messages }}{{ .Role }}: {{ .Content }}{{- end }}", "details": ollamaDetails(p),
@@ -150,32 +147,29 @@ func (s *server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 			"phantom.context_length": p.Context},
 		"tensors":      []any{map[string]any{"name": "token_embd.weight", "type": "F32", "shape": []int{1, 1}}},
 		"capabilities": can, "modified_at": s.began.Format(time.RFC3339Nano),
-	})
+	}
 }
 
-// ollamaRead reads a request and finds the model by the name in it, with or without a tag;
-// or answers with what is wrong.
-func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) (j job, ok bool) {
-	j, t := read(w, r, into)
-	if t.is == fine {
-		j.name = name()
-		j.reader, ok = s.reader(strings.TrimSuffix(j.name, ":latest"))
-		switch {
-		case j.name == "":
-			t.is = noName
-		case !ok:
-			t.is = unknownModel
-		}
+// ollamaRead reads a request and finds the model by the name in it, with or without a tag.
+func (s *server) ollamaRead(w http.ResponseWriter, r *http.Request, into any, name func() string) job {
+	j, ok := read(w, r, into), false
+	if j.is != fine {
+		return j
 	}
-	if t.is != fine {
-		s.refuse(w, j, t)
+	j.name = name()
+	j.reader, ok = s.reader(strings.TrimSuffix(j.name, ":latest"))
+	switch {
+	case j.name == "":
+		j.is = noName
+	case !ok:
+		j.is = unknownModel
 	}
-	return j, t.is == fine
+	return j
 }
 
 // ollamaGenerate continues raw texts and takes models out of memory. Phantoms answer
 // questions in conversations only, and are loaded by these.
-func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
+func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) (job, any) {
 	var req struct {
 		Model     string `json:"model"`
 		Prompt    string `json:"prompt"`
@@ -186,18 +180,12 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 			Seed    int64 `json:"seed"`
 		} `json:"options"`
 	}
-	j, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
-	if !ok {
-		return
-	}
+	j := s.ollamaRead(w, r, &req, func() string { return req.Model })
 	answer := map[string]any{"model": j.name, "created_at": now(), "response": "", "done": true}
 	switch {
+	case j.is != fine:
 	case req.Raw:
-		m, t := s.goOn(j.reader, req.Prompt, req.Options.Predict, req.Options.Seed)
-		if t.is != fine {
-			s.refuse(w, j, t)
-			return
-		}
+		m := s.goOn(&j, req.Prompt, req.Options.Predict, req.Options.Seed)
 		answer["response"], answer["done_reason"], answer["prompt_eval_count"], answer["eval_count"] = m.text, m.finish, m.prompt, m.tokens
 	case req.Prompt == "" && (req.KeepAlive == float64(0) || req.KeepAlive == "0" || req.KeepAlive == "0s"):
 		answer["done_reason"] = "unload"
@@ -206,10 +194,9 @@ func (s *server) ollamaGenerate(w http.ResponseWriter, r *http.Request) {
 		delete(s.loaded, j.reader.Name)
 		s.mu.Unlock()
 	default:
-		s.refuse(w, j, trouble{is: unprompted})
-		return
+		j.is = unprompted
 	}
-	send(w, 200, answer)
+	return j, answer
 }
 
 type chatRequest struct {
@@ -228,28 +215,22 @@ type chatMessage struct {
 	Images  [][]byte `json:"images"`
 }
 
-func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) {
+func (s *server) ollamaChat(w http.ResponseWriter, r *http.Request) (job, any) {
 	var req chatRequest
-	j, ok := s.ollamaRead(w, r, &req, func() string { return req.Model })
-	if !ok {
-		return
-	}
-	if len(req.Messages) == 0 {
+	j := s.ollamaRead(w, r, &req, func() string { return req.Model })
+	if j.is == fine && len(req.Messages) == 0 {
 		s.count(j.reader.Name, 0)
 		s.load(j.reader)
-		send(w, 200, map[string]any{"model": j.name, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "load"})
-		return
+		return j, map[string]any{"model": j.name, "created_at": now(), "message": map[string]any{"role": "assistant", "content": ""},
+			"done": true, "done_reason": "load"}
 	}
-	t := req.job(&j, s.options.Skill)
-	var a *take
-	if t.is == fine {
-		a, t = s.prepare(j)
+	if j.is == fine {
+		j.trouble = req.job(&j, s.options.Skill)
 	}
-	if t.is != fine {
-		s.refuse(w, j, t)
-		return
+	if a := s.prepare(&j); j.is == fine {
+		s.ollamaAnswer(w, r, a)
 	}
-	s.ollamaAnswer(w, r, a)
+	return j, nil
 }
 
 // job reads what is asked of a model.

@@ -57,47 +57,44 @@ func (s *server) known(name string) (Profile, bool) {
 // openai is what llama-server and vLLM both answer.
 func (s *server) openai() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.complete)
-	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /detokenize", s.detokenize)
+	mux.HandleFunc("POST /v1/chat/completions", s.answered(s.complete))
+	mux.HandleFunc("POST /tokenize", s.answered(s.tokenize))
+	mux.HandleFunc("POST /detokenize", s.answered(s.detokenize))
 	return mux
 }
 
-func (s *server) complete(w http.ResponseWriter, r *http.Request) {
+func (s *server) complete(w http.ResponseWriter, r *http.Request) (job, any) {
 	var c completion
-	j, t := read(w, r, &c)
+	j := read(w, r, &c)
 	var shape *json.UnmarshalTypeError
-	if errors.As(t.cause, &shape) && strings.HasPrefix(shape.Field, "messages") {
-		t.is = badMessages
+	if errors.As(j.cause, &shape) && strings.HasPrefix(shape.Field, "messages") {
+		j.is = badMessages
 	}
-	if t.is == fine {
-		t = s.asked(&j, c)
+	if j.is == fine {
+		j.trouble = s.asked(&j, c)
 	}
-	var a *take
-	if t.is == fine {
-		a, t = s.prepare(j)
-	}
+	a := s.prepare(&j)
 	switch {
-	case t.is != fine:
-		s.refuse(w, j, t)
+	case j.is != fine:
+		return j, nil
 	case c.Stream:
 		s.stream(w, r, a, c)
-	default:
-		if err := s.play(r.Context(), a, func(int, chunk) error { return nil }); err != nil {
-			panic(http.ErrAbortHandler) // the client is gone, or the server is
-		}
-		thinking, answer := text(a.chunks)
-		message := map[string]any{"role": "assistant", "content": answer}
-		if thinking != "" {
-			message[s.protocol.thinks] = thinking
-		}
-		whole := s.completed(a, "chat.completion")
-		whole.Choices, whole.Usage = []option{{Finish: new(a.finish()), Message: message, Logs: s.protocol.logs, Tokens: s.protocol.logs}}, a.usage()
-		if s.llama() {
-			whole.Timings = a.llamaTimings(a.tokens)
-		}
-		send(w, 200, whole)
+		return j, nil
 	}
+	if err := s.play(r.Context(), a, func(int, chunk) error { return nil }); err != nil {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is
+	}
+	thinking, answer := text(a.chunks)
+	message := map[string]any{"role": "assistant", "content": answer}
+	if thinking != "" {
+		message[s.protocol.thinks] = thinking
+	}
+	whole := s.completed(a, "chat.completion")
+	whole.Choices, whole.Usage = []option{{Finish: new(a.finish()), Message: message, Logs: s.protocol.logs, Tokens: s.protocol.logs}}, a.usage()
+	if s.llama() {
+		whole.Timings = a.llamaTimings(a.tokens)
+	}
+	return j, whole
 }
 
 // asked reads the conversation of a request.
@@ -192,24 +189,16 @@ type continued struct {
 
 // goesOn answers with how a text goes on, in a server's shape.
 func (s *server) goesOn(shape func(model string, m more) map[string]any) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return s.answered(func(w http.ResponseWriter, r *http.Request) (job, any) {
 		var c continued
-		j, t := read(w, r, &c)
+		j := read(w, r, &c)
 		j.name = c.Model
-		p, ok := s.known(c.Model)
-		if t.is == fine && !ok {
-			t.is = unknownModel
+		var ok bool
+		if j.reader, ok = s.known(c.Model); j.is == fine && !ok {
+			j.is = unknownModel
 		}
-		var m more
-		if t.is == fine {
-			m, t = s.goOn(p, c.Prompt, cmp.Or(c.Predict, c.Max), c.Seed)
-		}
-		if t.is != fine {
-			s.refuse(w, j, t)
-			return
-		}
-		send(w, 200, shape(c.Model, m))
-	}
+		return j, shape(c.Model, s.goOn(&j, c.Prompt, cmp.Or(c.Predict, c.Max), c.Seed))
+	})
 }
 
 // completed is one event of a stream, or a whole reply, with what either server puts in it.

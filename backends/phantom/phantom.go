@@ -61,10 +61,11 @@ type Options struct {
 // protocol is what phantoms of one kind of server do otherwise than others.
 type protocol struct {
 	name    string
-	serve   func(*server) http.Handler
-	words   func() map[problem]words   // of what is wrong
-	problem func(say words, j job) any // their shape
-	refuse  func(w http.ResponseWriter, j job, is problem, say words)
+	serve   func(*server) *http.ServeMux
+	headers func(http.Header, *http.Request)              // of every reply; nil: none
+	words   func() map[problem]words                      // of what is wrong
+	problem func(say words, j job) any                    // their shape
+	refuse  func(w http.ResponseWriter, j job, say words) // nil: the problem alone
 	keeps   habits
 	loads   bool            // a reader is loaded when it is first asked
 	events  string          // the type of a stream
@@ -78,9 +79,9 @@ func protocols() []protocol {
 	return []protocol{
 		{name: "ollama", serve: (*server).ollama, words: ollamaWords, problem: ollamaError, refuse: ollamaRefuse,
 			keeps: habits{Block: 1, Pictures: 4}, loads: true, events: "application/x-ndjson", blank: "\n"},
-		{name: "llamacpp", serve: (*server).llamacpp, words: llamaWords, problem: llamaError, refuse: llamaRefuse,
+		{name: "llamacpp", serve: (*server).llamacpp, headers: llamaHeaders, words: llamaWords, problem: llamaError, refuse: llamaRefuse,
 			keeps: habits{Block: 1}, build: llamaBuild, events: "text/event-stream", blank: ":\n\n", thinks: "reasoning_content"},
-		{name: "vllm", serve: (*server).vllm, words: vllmWords, problem: vllmError, refuse: vllmRefuse,
+		{name: "vllm", serve: (*server).vllm, headers: vllmHeaders, words: vllmWords, problem: vllmError,
 			keeps: habits{Block: 16, Pictures: allPictures}, events: "text/event-stream; charset=utf-8", blank: ": ping\n\n",
 			thinks: "reasoning", logs: json.RawMessage("null")},
 	}
@@ -129,6 +130,13 @@ func newServer(o Options) (http.Handler, *server, error) {
 	inner := s.protocol.serve(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(header, "1")
+		if s.protocol.headers != nil {
+			s.protocol.headers(w.Header(), r)
+		}
+		if _, pattern := inner.Handler(r); pattern == "" {
+			s.refuse(w, job{trouble: trouble{is: nowhere}})
+			return
+		}
 		inner.ServeHTTP(w, r)
 	}), s, nil
 }

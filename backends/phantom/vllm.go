@@ -10,26 +10,23 @@ import (
 // of this file follows its source, and is unverified.
 const vllmVersion = "0.99.0-phantom"
 
-func (s *server) vllm() http.Handler {
+func (s *server) vllm() *http.ServeMux {
 	mux := s.openai()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) { send(w, 200, map[string]string{"version": vllmVersion}) })
-	mux.HandleFunc("GET /v1/models", s.vllmModels)
+	mux.HandleFunc("GET /version", told(func(*http.Request) any { return map[string]string{"version": vllmVersion} }))
+	mux.HandleFunc("GET /v1/models", told(s.vllmModels))
 	mux.HandleFunc("GET /metrics", s.vllmMetrics)
 	mux.HandleFunc("POST /v1/completions", s.goesOn(func(model string, m more) map[string]any {
 		return map[string]any{"id": "cmpl-phantom", "object": "text_completion", "created": time.Now().Unix(), "model": model,
 			"choices": []any{map[string]any{"index": 0, "text": m.text, "logprobs": nil, "finish_reason": m.finish}},
 			"usage":   map[string]int{"prompt_tokens": m.prompt, "completion_tokens": m.tokens, "total_tokens": m.prompt + m.tokens}}
 	}))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Server", "uvicorn")
-		w.Header().Set("Content-Type", "application/json")
-		if _, pattern := mux.Handler(r); pattern == "" {
-			send(w, 404, map[string]string{"detail": "Not Found"})
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	return mux
+}
+
+func vllmHeaders(h http.Header, _ *http.Request) {
+	h.Set("Server", "uvicorn")
+	h.Set("Content-Type", "application/json")
 }
 
 // vllmWords are vLLM's words of what is wrong.
@@ -37,6 +34,7 @@ func vllmWords() map[problem]words {
 	const bad = "BadRequestError"
 	const body = "The request body is no JSON of a chat completion: {why}"
 	return map[problem]words{
+		nowhere:      {status: 404, text: "Not Found"},
 		emptyBody:    {status: 400, kind: bad, text: body},
 		noJSON:       {status: 400, kind: bad, text: body},
 		unknownModel: {status: 404, kind: "NotFoundError", text: "The model `{model}` does not exist.", field: "model"},
@@ -56,6 +54,9 @@ func vllmWords() map[problem]words {
 }
 
 func vllmError(say words, j job) any {
+	if j.is == nowhere {
+		return map[string]string{"detail": say.text}
+	}
 	var field any
 	if say.field != "" {
 		field = say.field
@@ -63,17 +64,13 @@ func vllmError(say words, j job) any {
 	return map[string]any{"error": map[string]any{"message": say.text, "type": say.kind, "param": field, "code": say.status}}
 }
 
-func vllmRefuse(w http.ResponseWriter, j job, _ problem, say words) {
-	send(w, say.status, vllmError(say, j))
-}
-
-func (s *server) vllmModels(w http.ResponseWriter, r *http.Request) {
+func (s *server) vllmModels(r *http.Request) any {
 	data := []any{}
 	for _, p := range s.readers {
 		data = append(data, map[string]any{"id": p.Name, "object": "model", "created": s.began.Unix(), "owned_by": "vllm", "root": "phantom:" + p.Name, "parent": nil,
 			"max_model_len": p.Context, "permission": []any{}})
 	}
-	send(w, 200, map[string]any{"object": "list", "data": data})
+	return map[string]any{"object": "list", "data": data}
 }
 
 // vllmMetrics counts what has been done.
