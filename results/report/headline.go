@@ -285,6 +285,19 @@ func rank(models []string, columns []column) {
 	})
 }
 
+// best is what is said of the best model of a column.
+type best struct {
+	Study, Column, Model, Value, Unit, Cases string
+	Sure                                     bool // there is an interval
+	Low, High                                string
+	Word                                     string   // highest or lowest
+	All                                      int      // models that have a value
+	Level, Near, Untested                    []string // of these: with the same one, not clearly apart, not compared
+	At                                       string   // what counts of what is swept
+	Prices                                   []string
+	Per                                      string // what these are for
+}
+
 // say names the best model of a column, whether it is clearly so, and its price.
 func say(t results.Table, j int, c column, all []column) string {
 	i := leading(t, j, rowsOf(t))
@@ -292,68 +305,43 @@ func say(t results.Table, j int, c column, all []column) string {
 		return ""
 	}
 	model, e := t.Rows[i][0].Text, *t.Rows[i][j].Estimate
-	value, low, high := results.EstimateWords(c.Unit, e, false)
-	s := fmt.Sprintf("%s, %s: %s has %s%s", text.Visible(c.study), lower(text.Visible(c.Column.Title)), text.Visible(model), value, unit(c.Unit))
-	if e.Low != nil {
-		s += fmt.Sprintf(" (95 %% interval %s to %s, %s)", low, high, cases(e))
-	} else {
-		s += fmt.Sprintf(" (%s, no interval)", cases(e))
-	}
-	var level, near, untested []string // models with the same value, not clearly apart, not compared
-	others := 0
+	b := best{Study: text.Visible(c.study), Column: lower(text.Visible(c.Column.Title)), Model: text.Visible(model), Unit: unit(c.Unit),
+		Cases: cases(e), Sure: e.Low != nil, All: 1, At: text.Visible(c.At),
+		Word: map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[c.Better]}
+	b.Value, b.Low, b.High = results.EstimateWords(c.Unit, e, false)
 	for k, row := range t.Rows {
 		o, name := row[j].Estimate, row[0].Text
 		if k == i || o == nil || o.Value == nil {
 			continue
 		}
-		others++
+		b.All++
 		p, tested := c.pairs[[2]string{model, name}]
 		switch name = text.Visible(name); {
 		case stats.Same(*e.Value, *o.Value):
-			level = append(level, name)
+			b.Level = append(b.Level, name)
 		case !tested:
-			untested = append(untested, name)
+			b.Untested = append(b.Untested, name)
 		case !leads(c.Better, p):
-			near = append(near, name+" "+findingsGap(p))
+			b.Near = append(b.Near, name+" "+findingsGap(p))
 		}
 	}
-	word := map[results.Better]string{results.Higher: "highest", results.Lower: "lowest"}[c.Better]
-	switch {
-	case others == 0:
-		s += "; no other model has a value."
-	case len(level) > 0 && len(near) > 0:
-		s += ", the " + word + " together with " + listed(level) + ", but not clearly" + beside(near)
-	case len(level) > 0:
-		s += ", the " + word + " together with " + listed(level) + "."
-	case len(near)+len(untested) == 0:
-		s += ", clearly the " + word + " of " + fmt.Sprint(others+1) + " (paired differences, Holm p at most 0.05)."
-	case len(near) == 0:
-		s += ", the " + word + "; no test compares it with " + listed(untested) + "."
-	default:
-		s += ", the " + word + ", but not clearly" + beside(near)
-	}
-	if c.At != "" {
-		s += " Of what is swept it counts " + text.Visible(c.At) + "."
-	}
-	var prices []string
-	per := ""
-	own := slices.ContainsFunc(all, func(p column) bool { return p.Price == c.Headline.Title && p.study == c.study && p.row == c.row })
+	b.Prices, b.Per = prices(model, c, all)
+	return said("best", b)
+}
+
+// prices are what a model takes for a column: of the same row, where there are any of it.
+func prices(model string, c column, all []column) (list []string, per string) {
+	of := func(p column) bool { return p.Price == c.Headline.Title && p.study == c.study }
+	own := slices.ContainsFunc(all, func(p column) bool { return of(p) && p.row == c.row })
 	for _, p := range all {
-		if e := p.cells[model]; p.Price == c.Headline.Title && p.study == c.study && (p.row == c.row || !own) && e != nil && e.Value != nil {
+		if e := p.cells[model]; of(p) && (p.row == c.row || !own) && e != nil && e.Value != nil {
 			col := results.Digits{}.Of(p.Column, []*results.Estimate{e})
 			v, _ := col.Print(*e)
-			of, each, _ := strings.Cut(text.Visible(col.Unit), " per ")
-			prices, per = append(prices, v+" "+of), each
+			unit, each, _ := strings.Cut(text.Visible(col.Unit), " per ")
+			list, per = append(list, v+" "+unit), each
 		}
 	}
-	if len(prices) > 0 {
-		s += " It takes " + strings.Join(prices, " and ")
-		if per != "" {
-			s += " per " + per
-		}
-		s += "."
-	}
-	return s
+	return list, per
 }
 
 // leads says whether the first of two is clearly the better one.
@@ -365,20 +353,11 @@ func leads(better results.Better, p pair) bool {
 // findingsGap is a difference in words, with its test; where test and interval do not agree it says so.
 func findingsGap(p pair) string {
 	v, low, high := results.EstimateWords("points", p.difference, true)
-	s := v + " points ("
-	if low != "" {
-		s += "95 % interval " + low + " to " + high + ", "
-	}
-	s += "Holm p = " + stats.Significant(p.holm, 2)
-	if out := p.difference.Low != nil && (*p.difference.Low > 0 || *p.difference.High < 0); out && !p.clear() {
-		s += "; the interval leaves 0 out, the test over all pairs does not"
-	}
-	return s + ")"
-}
-
-// beside tells paired differences from models that are not clearly behind.
-func beside(near []string) string {
-	return "; less the other's on the items that both answered: " + strings.Join(near, "; ") + "."
+	out := p.difference.Low != nil && (*p.difference.Low > 0 || *p.difference.High < 0)
+	return said("gap", struct {
+		Value, Low, High, P string
+		Apart               bool
+	}{v, low, high, stats.Significant(p.holm, 2), out && !p.clear()})
 }
 
 // cases are how many cases an estimate is of, and of how many clusters where these are fewer.
