@@ -45,7 +45,11 @@ func mergeCommand(s streams) *cli.Command {
 			if c.Bool("json") {
 				return s.JSON(merged)
 			}
-			return printLines(s.Out, mergedLines(merged))
+			return s.print("merged", struct {
+				store.Merged
+				Kind string // of the events that hold what was set aside
+				More int    // than the examples
+			}{merged, string(store.SetAside), merged.Aside - len(merged.Examples)})
 		},
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -162,9 +161,5 @@ func (s streams) shown(c *cli.Context, out *experiment.Shown) error {
 	if c.Bool("json") {
 		return s.JSON(out)
 	}
-	var lines strings.Builder
-	printShown(&lines, out)
-	// Models and data sets are not trusted: a terminal obeys some characters.
-	_, err := io.WriteString(s.Out, text.VisibleLines(lines.String()))
-	return err
+	return s.print("shown", out)
 }

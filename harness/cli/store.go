@@ -60,7 +60,7 @@ func (s streams) checkStore(ctx context.Context, path string, asJSON bool) error
 	if asJSON {
 		err = s.JSON(found)
 	} else {
-		err = printLines(s.Out, checked(found))
+		err = s.print("checked", found)
 	}
 	if err != nil {
 		return environment(err)
@@ -79,7 +79,7 @@ func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) erro
 	if asJSON {
 		err = s.JSON(saved)
 	} else {
-		err = printLines(s.Out, savedLines(saved))
+		err = s.print("saved", saved)
 	}
 	if err == nil && saved.Lost() {
 		err = failures("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)
