@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends"
 	"assay/results"
 	"assay/results/text"
 )
@@ -63,7 +64,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	if s := r.Unfinished(); s != "" {
 		say(sentence{"The run is not at its end: " + s + " (" + r.Lacking() + ").", "trials counted in the store, against the plan of bench.yaml"})
 	}
-	say(sentence{madeBy(man), fromRecord}, sentence{hostSentence(man.Host), fromRecord})
+	say(sentence{said("made", man), fromRecord}, sentence{hostSentence(man.Host), fromRecord})
 
 	var models []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Models)) {
@@ -72,7 +73,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	say(models...)
 
 	for _, d := range man.Datasets {
-		say(sentence{dataSentence(man, d), "the data set as it was read, and its section of bench.yaml"})
+		say(sentence{said("data", man.Sizes(d)), "the data set as it was read, and its section of bench.yaml"})
 	}
 	for _, study := range slices.Sorted(maps.Keys(man.Rubrics)) {
 		say(studySentences(r, study)...)
@@ -99,91 +100,36 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	return out
 }
 
-// madeBy says of which assay, run and configuration measurements are.
-func madeBy(man results.Manifest) string {
-	made := "All measurements were made with assay " + or(man.Version, "(version unknown)")
-	if man.Revision != "" {
-		made += ", revision " + man.Revision
-	}
-	if man.Name != "" {
-		made += ", in the run " + man.Name
-	}
-	if !man.Created.IsZero() {
-		made += " of " + man.Created.UTC().Format("2 January 2006")
-	}
-	made += " (seed " + strconv.FormatUint(man.Seed, 10)
-	if man.Digest != "" {
-		made += ", configuration " + man.Digest.Short()
-	}
-	return made + ")."
-}
-
 // modelSentences say what a model was, or where its answers come from.
-func modelSentences(man results.Manifest, name string) (out []sentence) {
-	id := man.Models[name]
-	if imports := importsOf(man, name); len(imports) > 0 {
-		for _, i := range imports {
-			out = append(out, sentence{fmt.Sprintf("%s (%s) was not asked by assay: %s of study %s and %s come from the file %s (%s, content %s). Which prompts, pictures and sampling led to them, and their times, tokens and energy, are not known.",
-				name, or(id.Model, "a model without a name"), results.Count(i.Answers, "answer", "answers"), i.Study, results.Count(i.Failures, "failure", "failures"), i.File, i.Format, i.Digest.Short()), fromRecord})
-		}
+func modelSentences(man results.Manifest, key string) (out []sentence) {
+	id := man.Models[key]
+	name := cmp.Or(id.Model, "a model without a name")
+	for _, i := range importsOf(man, key) {
+		out = append(out, sentence{said("imported", struct {
+			results.Import
+			Key, Name string
+		}{i, key, name}), fromRecord})
+	}
+	if len(out) > 0 {
 		return out
 	}
-	where := or(id.Server, "a server of unknown kind") + " " + or(id.Version, "of unknown version")
-	served := "was served by " + where
-	what := or(id.Model, "a model without a name")
-	if what == name {
-		what = ""
-	} else {
-		what = " (" + what + ")"
-	}
-	if id.Synthetic {
-		served = "is a phantom reader that answers over the protocol of " + where
-	}
-	var facts []string
-	if id.Parameters != "" {
-		facts = append(facts, id.Parameters+" parameters")
-	}
-	facts = append(facts, or(id.Quantisation, "unknown")+" quantisation", "weights "+results.Digest(id.Digest).Short())
-	asked, _ := man.Asked(name)
-	if len(asked.Options) > 0 {
-		facts = append(facts, "server options "+string(asked.Options))
-	}
-	if asked.Think != nil {
-		facts = append(facts, "thinking switched "+map[bool]string{true: "on", false: "off"}[*asked.Think])
-	}
-	return []sentence{{fmt.Sprintf("Model %s%s %s: %s.", name, what, served, strings.Join(facts, ", ")), fromServer}}
-}
-
-// dataSentence says what a data set holds, and how its pictures were scaled.
-func dataSentence(man results.Manifest, d results.DatasetInfo) string {
-	s := fmt.Sprintf("Data set %s (%s) has %d items, content %s", d.Name, kindOf(d.Kind), d.Items, d.Digest.Short())
-	if d.Lost > 0 {
-		s += ", without " + results.Count(d.Lost, "row", "rows") + " that cannot be used"
-	}
-	if side := man.Sizes(d).MaxSide; side != nil && *side > 0 {
-		s += fmt.Sprintf("; pictures with a side above %d pixels were scaled down to it", *side)
-	} else if side != nil && d.MaxPixels == 0 {
-		s += "; no picture was scaled"
-	}
-	if d.MaxPixels > 0 {
-		s += fmt.Sprintf("; pictures of one item that had more than %d pixels together were scaled down to that by one factor", d.MaxPixels)
-	}
-	return s + "."
+	asked, _ := man.Asked(key)
+	return []sentence{{said("model", struct {
+		backends.Identity
+		Key, Name, Weights, Options string
+		Think                       *bool
+	}{id, key, name, results.Digest(id.Digest).Short(), string(asked.Options), asked.Think}), fromServer}}
 }
 
 // judgeSentences say what the judges are.
 func judgeSentences(man results.Manifest) []sentence {
 	var judges []sentence
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
-		what := man.Judges[name]
-		if what == "lexical" {
-			what = "a set of rules on words, without a model"
-		}
-		s := fmt.Sprintf("Judge %s: %s", name, what)
-		if asked, _ := man.AskedJudge(name); asked.Sampling != nil {
-			s += sampling(asked.Sampling.Temperature, asked.Sampling.MaxTokens, asked.Sampling.Seed)
-		}
-		judges = append(judges, sentence{s + ".", fromSetting})
+		asked, _ := man.AskedJudge(name)
+		judges = append(judges, sentence{said("judge", struct {
+			Name, Kind string
+			Sampling   *backends.Sampling
+		}{name, man.Judges[name], asked.Sampling}), fromSetting})
 	}
 	return judges
 }
@@ -193,39 +139,23 @@ func importsOf(man results.Manifest, model string) []results.Import {
 	return slices.DeleteFunc(slices.Clone(man.Imported), func(i results.Import) bool { return i.Model != model })
 }
 
-func sampling(temperature float64, maxTokens int, seed *int64) string {
-	s := fmt.Sprintf(", temperature %s, at most %d new tokens", strconv.FormatFloat(temperature, 'g', -1, 64), maxTokens)
-	if seed != nil {
-		s += fmt.Sprintf(", sampling seed %d", *seed)
-	}
-	return s
-}
-
 // studySentences say what was asked of a study, which its settings tell, and
 // what became of it, which only its trials do.
 func studySentences(r results.Run, study string) []sentence {
 	man, how := r.Manifest, r.Manifest.Study(study)
 	all := askedOf(r, study)
 	counted := results.Count(all.Stored(), "trial", "trials") + " of the study in the store"
-	s := "Study " + study + " was run"
-	if how.Dataset != "" {
-		s += " on data set " + how.Dataset
+	if all.imported > 0 && all.imported >= all.Answers {
+		how.Sampling = nil
 	}
-	switch per := how.PerType; {
-	case per == nil:
-	case all.whole() && *per == 0:
-		s += ", all items that it asks (" + strconv.Itoa(all.Items) + ")"
-	case all.whole():
-		s += ", " + strconv.Itoa(*per) + " items of each type, drawn by seed (" + strconv.Itoa(all.Items) + " in all)"
-	default:
-		s += ", " + results.Count(all.Items, "item", "items") + " so far"
-	}
-	if how.Sampling != nil && (all.imported == 0 || all.imported < all.Answers) {
-		s += sampling(how.Sampling.Temperature, how.Sampling.MaxTokens, how.Sampling.Seed)
-	}
-	list := []sentence{{s + ".", fromSetting + "; items: " + counted}}
-	for _, said := range timeSentences(man, study, all) {
-		list = append(list, sentence{said, counted})
+	list := []sentence{{said("study", struct {
+		results.StudySetting
+		Name  string
+		Whole bool
+		Items int
+	}{how, study, all.whole(), all.Items}), fromSetting + "; items: " + counted}}
+	for _, s := range timeSentences(man, study, all) {
+		list = append(list, sentence{s, counted})
 	}
 	return append(list, judgedSentences(r, study)...)
 }
@@ -357,13 +287,6 @@ func wasWere(n int) string {
 	return "were"
 }
 
-func kindOf(kind string) string {
-	if kind == "phantom" {
-		return "phantom cases"
-	}
-	return "kind " + kind
-}
-
 // hostSentence says what machine it was; keys that it does not know are named
 // as they are.
 func hostSentence(host map[string]string) string {
@@ -459,11 +382,4 @@ func methodsColumns(titles ...string) []results.Column {
 		out = append(out, results.Column{Name: strings.ToLower(strings.ReplaceAll(t, " ", "_")), Title: t})
 	}
 	return out
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

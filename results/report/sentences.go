@@ -2,14 +2,19 @@ package report
 
 import (
 	_ "embed"
+	"reflect"
 	"strings"
 	"text/template"
+
+	"assay/results"
 )
 
 //go:embed sentences.tmpl
 var sentenceForms string
 
-var sentenceForm = template.Must(template.New("").Funcs(template.FuncMap{"join": strings.Join, "listed": listed}).Parse(sentenceForms))
+var sentenceForm = template.Must(template.New("").Funcs(template.FuncMap{
+	"join": strings.Join, "listed": listed, "count": results.Count, "value": reflect.Indirect,
+}).Parse(sentenceForms))
 
 // said is one of the sentences of sentences.tmpl about something.
 func said(name string, of any) string {
