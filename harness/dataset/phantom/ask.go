@@ -168,17 +168,15 @@ func (q Query) as(typ string) Query {
 	return q
 }
 
-// worst is the site with the highest grade; false where none reaches mild or two tie.
+// most is the site of which findings hold the most.
+func most(f Findings, sites []Site) Site {
+	return slices.MaxFunc(sites, func(a, b Site) int { return f[a].Grade - f[b].Grade })
+}
+
+// worst is that site; false where it does not reach mild or two tie.
 func worst(f Findings, sites ...Site) (Site, bool) {
-	best, tie := sites[0], false
-	for _, s := range sites[1:] {
-		switch {
-		case f[s].Grade > f[best].Grade:
-			best, tie = s, false
-		case f[s].Grade == f[best].Grade:
-			tie = true
-		}
-	}
+	best := most(f, sites)
+	tie := slices.ContainsFunc(sites, func(s Site) bool { return s != best && f[s].Grade == f[best].Grade })
 	return best, !tie && f[best].Grade >= mildGrade
 }
 
@@ -262,43 +260,44 @@ func (q Query) features(f Findings) []string {
 	return []string{appearance(sites[0], 0)}
 }
 
+// appearances are how sites show: what is looked at, {it}, and what shows of it at each grade. Left
+// sites show as the right ones before them.
+var appearances = [NumSites][]string{
+	effusionRight: {"the {side} costophrenic angle", "{it} is sharp and free of fluid",
+		"a questionable trace of fluid blunts {it}", "a small layer of fluid fills {it}",
+		"a moderate layer of fluid covers {it} and the lower zone",
+		"a large layer of fluid hides {it} and the lower half of the chest"},
+	opacityRight: {"the {side} outer lung", "{it} is free of white patches", "a questionable white patch lies in {it}",
+		"a small white patch lies in {it}", "a moderate white patch lies in {it}", "a large white patch fills {it}"},
+	atelectasisRight: {"the {side} middle zone", "{it} is free of bands", "a questionable band crosses {it}",
+		"small bands cross {it}", "moderate bands cross {it}", "large bands cross {it}"},
+	congestion: {"the vessels near the hila", "{it} are sharp and free of haze", "a questionable haze surrounds {it}",
+		"a slight haze blurs {it}", "a moderate haze blurs {it}", "a marked haze hides {it}"},
+	heart: {"the shape of the heart", "{it} has a normal width, below half of the chest",
+		"{it} has a borderline width, about half of the chest",
+		"{it} has a moderately increased width, above half of the chest",
+		"{it} has a massively increased width, far above half of the chest"},
+	venousCatheter: {"catheter line", "no {it} runs beside the upper spine",
+		"a thin {it} runs down the right upper mediastinum and ends above the heart",
+		"a thin {it} turns across the midline and ends high on the left"},
+	gastricTube: {"tube line", "no {it} runs down the midline",
+		"a {it} runs down the midline and ends in the stomach below the diaphragm",
+		"a {it} stops in the gullet and does not reach the stomach"},
+	chestTubeRight: {"through the {side} chest wall", "no wide tube line enters {it}",
+		"a wide tube line enters {it} and ends deep in the chest",
+		"a wide tube line enters {it} and does not end deep in the chest"},
+	pacemaker: {"bright metal case", "no {it} lies below the left clavicle",
+		"a {it} lies below the left clavicle with a lead to the heart"},
+	exposure: {"", "lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark",
+		"the lungs are washed out and white"},
+}
+
 // appearance is how a site shows at a grade.
 func appearance(s Site, grade int) string {
-	side := sides()[s%2] // of the six sided findings
-	switch s {
-	case effusionRight, effusionLeft:
-		angle := "the " + side + " costophrenic angle"
-		return []string{angle + " is sharp and free of fluid", "a questionable trace of fluid blunts " + angle, "a small layer of fluid fills " + angle,
-			"a moderate layer of fluid covers " + angle + " and the lower zone", "a large layer of fluid hides " + angle + " and the lower half of the chest"}[grade]
-	case opacityRight, opacityLeft:
-		lung := "the " + side + " outer lung"
-		return []string{lung + " is free of white patches", "a questionable white patch lies in " + lung, "a small white patch lies in " + lung,
-			"a moderate white patch lies in " + lung, "a large white patch fills " + lung}[grade]
-	case atelectasisRight, atelectasisLeft:
-		zone := "the " + side + " middle zone"
-		return []string{zone + " is free of bands", "a questionable band crosses " + zone, "small bands cross " + zone,
-			"moderate bands cross " + zone, "large bands cross " + zone}[grade]
-	case congestion:
-		vessels := "the vessels near the hila"
-		return []string{vessels + " are sharp and free of haze", "a questionable haze surrounds " + vessels, "a slight haze blurs " + vessels,
-			"a moderate haze blurs " + vessels, "a marked haze hides " + vessels}[grade]
-	case heart:
-		return []string{"the shape of the heart has a normal width, below half of the chest", "the shape of the heart has a borderline width, about half of the chest",
-			"the shape of the heart has a moderately increased width, above half of the chest", "the shape of the heart has a massively increased width, far above half of the chest"}[grade]
-	case venousCatheter:
-		return []string{"no catheter line runs beside the upper spine", "a thin catheter line runs down the right upper mediastinum and ends above the heart",
-			"a thin catheter line turns across the midline and ends high on the left"}[grade]
-	case gastricTube:
-		return []string{"no tube line runs down the midline", "a tube line runs down the midline and ends in the stomach below the diaphragm",
-			"a tube line stops in the gullet and does not reach the stomach"}[grade]
-	case chestTubeRight, chestTubeLeft:
-		wall := "through the " + side + " chest wall"
-		return []string{"no wide tube line enters " + wall, "a wide tube line enters " + wall + " and ends deep in the chest",
-			"a wide tube line enters " + wall + " and does not end deep in the chest"}[grade]
-	case pacemaker:
-		return []string{"no bright metal case lies below the left clavicle", "a bright metal case lies below the left clavicle with a lead to the heart"}[grade]
-	case exposure:
-		return []string{"lungs and mediastinum show all their texture in grey", "the mediastinum is dull and dark", "the lungs are washed out and white"}[grade]
+	side := sides()[s%2] // of the sided ones
+	if appearances[s] == nil {
+		s--
 	}
-	panic("phantom: internal error: no appearance for " + s.String())
+	shows := strings.ReplaceAll(appearances[s][1+grade], "{it}", appearances[s][0])
+	return strings.ReplaceAll(shows, "{side}", side)
 }

@@ -2,7 +2,6 @@ package phantom
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"assay/backends/phantom"
@@ -85,7 +84,7 @@ func history(r *phantom.Source) string {
 
 // caption says what stands out on a film.
 func caption(f Findings) string {
-	worst := slices.MaxFunc(diagnoses(), func(a, b Site) int { return f[a].Grade - f[b].Grade })
+	worst := most(f, diagnoses())
 	return capital(appearance(worst, f[worst].Grade)) + "."
 }
 

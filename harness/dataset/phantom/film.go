@@ -14,6 +14,10 @@ package phantom
 
 import "assay/backends/phantom"
 
+// Version changes whenever the same seed, index and size would give another file
+// or other words than before: with it they name a picture and its questions.
+const Version = 6
+
 // Site is one thing a scene can hold.
 type Site int
 
@@ -68,35 +72,35 @@ type siteInfo struct {
 	shows  []zone // where it is seen: what covers one of these hides it
 }
 
-func (s Site) info() siteInfo {
-	severity := []string{"none", "questionable", "mild", "moderate", "severe"}
-	placed := []string{"not present", "correctly positioned", "not correctly positioned"}
-	return [NumSites]siteInfo{
+var (
+	severity  = []string{"none", "questionable", "mild", "moderate", "severe"}
+	position  = []string{"not present", "correctly positioned", "not correctly positioned"}
+	siteInfos = [NumSites]siteInfo{
 		effusionRight:    {"PleuralEffusion_Right", box{5, 70, 35, 95}, severity, []zone{{76, 600, 102, 935}}},
 		effusionLeft:     {"PleuralEffusion_Left", box{65, 70, 95, 95}, severity, []zone{zone{76, 600, 102, 935}.mirrored()}},
-		opacityRight:     {"PulmonaryOpacities_Right", box{5, 20, 40, 80}, severity, []zone{opacityZone()}},
-		opacityLeft:      {"PulmonaryOpacities_Left", box{60, 20, 95, 80}, severity, []zone{opacityZone().mirrored()}},
-		atelectasisRight: {"Atelectasis_Right", box{10, 30, 40, 70}, severity, []zone{atelectasisZone()}},
-		atelectasisLeft:  {"Atelectasis_Left", box{60, 30, 90, 70}, severity, []zone{atelectasisZone().mirrored()}},
+		opacityRight:     {"PulmonaryOpacities_Right", box{5, 20, 40, 80}, severity, []zone{opacityZone}},
+		opacityLeft:      {"PulmonaryOpacities_Left", box{60, 20, 95, 80}, severity, []zone{opacityZone.mirrored()}},
+		atelectasisRight: {"Atelectasis_Right", box{10, 30, 40, 70}, severity, []zone{atelectasisZone}},
+		atelectasisLeft:  {"Atelectasis_Left", box{60, 30, 90, 70}, severity, []zone{atelectasisZone.mirrored()}},
 		heart:            {"HeartSize", box{30, 35, 70, 65}, []string{"normal", "borderline", "enlarged", "massively enlarged"}, []zone{{110, 560, 890, 600}}},
-		congestion:       {"PulmonaryCongestion", box{20, 25, 80, 55}, severity, []zone{congestionZone(), congestionZone().mirrored()}},
-		venousCatheter:   {"CentralVenousCatheter", box{40, 5, 60, 30}, placed, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
-		gastricTube:      {"GastricTube", box{40, 65, 60, 95}, placed, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
-		chestTubeRight:   {"ChestTube_Right", box{15, 40, 45, 70}, placed, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
-		chestTubeLeft:    {"ChestTube_Left", box{55, 40, 85, 70}, placed, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
+		congestion:       {"PulmonaryCongestion", box{20, 25, 80, 55}, severity, []zone{congestionZone, congestionZone.mirrored()}},
+		venousCatheter:   {"CentralVenousCatheter", box{40, 5, 60, 30}, position, []zone{{405, 75, 455, 125}, {435, 215, 480, 290}}},
+		gastricTube:      {"GastricTube", box{40, 65, 60, 95}, position, []zone{{505, 660, 560, 715}, {515, 780, 610, 850}}},
+		chestTubeRight:   {"ChestTube_Right", box{15, 40, 45, 70}, position, []zone{{155, 555, 192, 630}, {225, 525, 262, 615}}},
+		chestTubeLeft:    {"ChestTube_Left", box{55, 40, 85, 70}, position, []zone{zone{155, 555, 192, 630}.mirrored(), zone{225, 525, 262, 615}.mirrored()}},
 		pacemaker:        {"CardiacPacemaker", box{40, 5, 60, 30}, []string{"not present", "present"}, []zone{zone{145, 140, 191, 178}.mirrored(), {480, 210, 505, 290}}},
 		exposure:         {"Exposure", box{0, 0, 100, 100}, []string{"adequate", "too dark", "too pale"}, nil},
-	}[s]
-}
+	}
+)
 
 // String is the region's name: "PleuralEffusion_Right".
-func (s Site) String() string { return s.info().key }
+func (s Site) String() string { return siteInfos[s].key }
 
 // Box is where the site shows.
-func (s Site) Box() box { return s.info().box }
+func (s Site) Box() box { return siteInfos[s].box }
 
 // Grades are the words of the site's scale, least first.
-func (s Site) Grades() []string { return s.info().grades }
+func (s Site) Grades() []string { return siteInfos[s].grades }
 
 // Device reports whether the site is a line, tube or implant.
 func (s Site) Device() bool { return s >= venousCatheter && s <= pacemaker }
@@ -137,23 +141,14 @@ type look struct {
 func NewScene(seed uint64, index int) Scene {
 	r := phantom.NewSource(phantom.Mix(seed) ^ phantom.Mix(uint64(index)+0x632BE59BD9B4E019))
 	s := Scene{seed: seed, index: index}
-	for site := range NumSites {
-		g := 0
-		switch {
-		case site == heart:
-			g = r.Weighted(40, 18, 22, 20)
-		case site == exposure:
-			g = r.Weighted(70, 15, 15)
-		case site == pacemaker:
-			g = r.Weighted(70, 30)
-		case site == chestTubeRight, site == chestTubeLeft:
-			g = r.Weighted(80, 12, 8)
-		case site.Device():
-			g = r.Weighted(55, 27, 18)
-		default:
-			g = r.Weighted(40, 12, 16, 16, 16)
+	line, tube := []int{55, 27, 18}, []int{80, 12, 8}
+	often := [NumSites][]int{heart: {40, 18, 22, 20}, venousCatheter: line, gastricTube: line, chestTubeRight: tube,
+		chestTubeLeft: tube, pacemaker: {70, 30}, exposure: {70, 15, 15}}
+	for site, weights := range often {
+		if weights == nil { // a graded finding
+			weights = []int{40, 12, 16, 16, 16}
 		}
-		s.truth[site] = reading{g, true}
+		s.truth[site] = reading{r.Weighted(weights...), true}
 	}
 	s.body = r.Next() % bodies
 	s.vary()

@@ -52,7 +52,7 @@ func Look(img image.Image, clean func(s Scene, size int) *image.Gray) sight {
 	}
 	v := sight{Findings: s.truth, Film: phantom.Mix(s.number()), Marks: p.marks(clean(s, p.w).Pix)}
 	for site := range NumSites {
-		v.Findings[site].Sure = !slices.ContainsFunc(site.info().shows, func(z zone) bool { return v.hides(z, p.w) })
+		v.Findings[site].Sure = !slices.ContainsFunc(siteInfos[site].shows, func(z zone) bool { return v.hides(z, p.w) })
 	}
 	return v
 }

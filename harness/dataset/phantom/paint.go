@@ -31,13 +31,13 @@ func (s Scene) clouds() []blob {
 			return phantom.NewSource(phantom.Mix(s.look.texture + 2*what + uint64(side)))
 		}
 		if g := opacityGrey(s.truth[opacityRight+Site(side)].Grade); g > 0 {
-			add(patches(r(0), 12, opacityZone(), pm(30), pm(62), 12), opacityZone(), g)
+			add(patches(r(0), 12, opacityZone, pm(30), pm(62), 12), opacityZone, g)
 		}
 		if g := atelectasisGrey(s.truth[atelectasisRight+Site(side)].Grade); g > 0 {
-			add(streaks(r(1), atelectasisZone()), atelectasisZone(), g)
+			add(streaks(r(1), atelectasisZone), atelectasisZone, g)
 		}
 		if g := congestionGrey(s.truth[congestion].Grade); g > 0 {
-			add(patches(r(2), 12, congestionZone(), pm(50), pm(95), 0), congestionZone(), g)
+			add(patches(r(2), 12, congestionZone, pm(50), pm(95), 0), congestionZone, g)
 		}
 	}
 	return out
@@ -160,7 +160,7 @@ const vesselGrey = 4
 
 // vesselMean is the mean weight of the vessels over the zone of congestion.
 func (a *anatomy) vesselMean(side int) int64 {
-	z := congestionZone()
+	z := congestionZone
 	p0, p1 := a.s.toFilm(a.sided(side, point{pm(z[0]), pm(z[1])})), a.s.toFilm(a.sided(side, point{pm(z[2]), pm(z[3])}))
 	n := int64(a.n)
 	x0, x1 := min(p0.x, p1.x)*n>>16, max(p0.x, p1.x)*n>>16

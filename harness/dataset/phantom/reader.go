@@ -1,8 +1,3 @@
-// Skill is what phantom readers know: it answers questions about
-// radiographs as a reader's Profile says: what it sees, how it reasons, what
-// moves it. A reader knows the request and nothing else, least of all the case
-// behind the picture.
-
 package phantom
 
 import (

@@ -27,53 +27,41 @@ type zone [4]int64
 // mirrored is the same on the left.
 func (z zone) mirrored() zone { return zone{1000 - z[2], z[1], 1000 - z[0], z[3]} }
 
-// opacityZone is where opacities are drawn and looked for. The three zones lie
-// apart from each other, each inside its site's box.
-func opacityZone() zone { return zone{130, 240, 250, 390} }
+// Where opacities, collapsed lung and haze are drawn and looked for. The zones lie apart from each
+// other, each inside its site's box.
+var (
+	opacityZone     = zone{130, 240, 250, 390}
+	atelectasisZone = zone{100, 425, 200, 530}
+	congestionZone  = zone{275, 285, 385, 400}
+)
 
-// atelectasisZone is where collapsed lung is.
-func atelectasisZone() zone { return zone{100, 425, 200, 530} }
+// Outlines of the right side in thousandths, by height; the left mirrors them. Those of the heart
+// are half widths, in thousandths of its widest.
+var (
+	lungWall = curve{{80, 330}, {90, 285}, {105, 245}, {130, 205}, {180, 163}, {250, 130}, {350, 101}, {500, 79},
+		{650, 68}, {800, 62}, {950, 60}}
+	lungInner = curve{{80, 330}, {90, 360}, {105, 380}, {130, 398}, {180, 412}, {300, 424}, {450, 424},
+		{600, 424}, {950, 424}}
+	bodyWall = curve{{0, 385}, {20, 382}, {45, 360}, {65, 300}, {85, 205}, {110, 110}, {150, 40}, {200, 8}, {240, 0},
+		{330, 4}, {500, 14}, {800, 10}, {1000, 6}}
+	middleRight = curve{{0, 452}, {80, 444}, {200, 438}, {330, 430}, {400, 428}, {1000, 430}}
+	middleLeft  = curve{{0, 548}, {80, 552}, {190, 560}, {225, 582}, {262, 596}, {300, 585}, {330, 580}, {365, 590},
+		{400, 585}, {1000, 570}}
+	domeRight = curve{{55, 915}, {80, 896}, {105, 866}, {150, 815}, {215, 770}, {280, 752}, {340, 757}, {400, 785},
+		{450, 825}, {500, 868}}
+	domeLeft = curve{{55, 915}, {80, 897}, {105, 869}, {150, 824}, {215, 787}, {280, 774}, {340, 780}, {400, 802},
+		{450, 832}, {500, 868}}
+	heartRight = curve{{330, 180}, {370, 300}, {420, 500}, {470, 740}, {520, 900}, {580, 995}, {640, 1000}, {700, 940},
+		{760, 830}, {820, 690}, {870, 500}}
+	heartLeft = curve{{330, 170}, {370, 260}, {420, 420}, {470, 600}, {520, 770}, {580, 905}, {640, 985}, {690, 1000},
+		{740, 960}, {790, 850}, {830, 700}, {870, 500}}
+	scapula = curve{{100, 20}, {130, 140}, {200, 172}, {300, 160}, {400, 112}, {500, -10}}
 
-// congestionZone is where haze is.
-func congestionZone() zone { return zone{275, 285, 385, 400} }
-
-// Outlines of the right side in thousandths, by height; the left mirrors them.
-func lungWall() curve {
-	return curve{{80, 330}, {90, 285}, {105, 245}, {130, 205}, {180, 163}, {250, 130}, {350, 101}, {500, 79}, {650, 68}, {800, 62}, {950, 60}}
-}
-
-func lungInner() curve {
-	return curve{{80, 330}, {90, 360}, {105, 380}, {130, 398}, {180, 412}, {300, 424}, {450, 424}, {600, 424}, {950, 424}}
-}
-
-func bodyWall() curve {
-	return curve{{0, 385}, {20, 382}, {45, 360}, {65, 300}, {85, 205}, {110, 110}, {150, 40}, {200, 8}, {240, 0}, {330, 4}, {500, 14}, {800, 10}, {1000, 6}}
-}
-
-func middleRight() curve {
-	return curve{{0, 452}, {80, 444}, {200, 438}, {330, 430}, {400, 428}, {1000, 430}}
-}
-
-func middleLeft() curve {
-	return curve{{0, 548}, {80, 552}, {190, 560}, {225, 582}, {262, 596}, {300, 585}, {330, 580}, {365, 590}, {400, 585}, {1000, 570}}
-}
-
-func domeRight() curve {
-	return curve{{55, 915}, {80, 896}, {105, 866}, {150, 815}, {215, 770}, {280, 752}, {340, 757}, {400, 785}, {450, 825}, {500, 868}}
-}
-
-func domeLeft() curve {
-	return curve{{55, 915}, {80, 897}, {105, 869}, {150, 824}, {215, 787}, {280, 774}, {340, 780}, {400, 802}, {450, 832}, {500, 868}}
-}
-
-// Half width of the heart by height, in thousandths of its widest.
-func heartRight() curve {
-	return curve{{330, 180}, {370, 300}, {420, 500}, {470, 740}, {520, 900}, {580, 995}, {640, 1000}, {700, 940}, {760, 830}, {820, 690}, {870, 500}}
-}
-
-func heartLeft() curve {
-	return curve{{330, 170}, {370, 260}, {420, 420}, {470, 600}, {520, 770}, {580, 905}, {640, 985}, {690, 1000}, {740, 960}, {790, 850}, {830, 700}, {870, 500}}
-}
+	// By distance from the wall.
+	behind = curve{{0, 72}, {60, 48}, {150, 10}, {260, -14}, {360, -8}, {460, 12}, {500, 18}}
+	before = curve{{0, -70}, {90, -45}, {200, 0}, {300, 45}, {400, 85}, {500, 110}}
+	collar = curve{{0, 140}, {60, 124}, {140, 111}, {230, 113}, {320, 132}, {400, 158}, {470, 182}, {500, 186}}
+)
 
 // thorax is the inner width of the chest that the cardiothoracic ratio refers
 // to, in thousandths.
@@ -197,18 +185,14 @@ func (s Scene) anatomy(size int) *anatomy {
 		vessel: make([]uint8, size*size), device: make([]uint8, size*size),
 		soft: softEdge(pm(7)), blur: softEdge(pm(15)), wide: softEdge(pm(110)), fog: softEdge(pm(9)), medial: softEdge(pm(62)), flank: softEdge(pm(26)),
 	}
-	behind := curve{{0, 72}, {60, 48}, {150, 10}, {260, -14}, {360, -8}, {460, 12}, {500, 18}}
-	before := curve{{0, -70}, {90, -45}, {200, 0}, {300, 45}, {400, 85}, {500, 110}}
-	collar := curve{{0, 140}, {60, 124}, {140, 111}, {230, 113}, {320, 132}, {400, 158}, {470, 182}, {500, 186}}
-	right, left := domeRight(), domeLeft()
 	for x := range a.cols {
 		c := &a.cols[x]
 		c.u = s.toBodyX((2*int64(x) + 1) * one / (2 * n))
 		c.w = min(c.u, mirror(c.u))
 		c.left = c.u > one/2
-		c.dome = right.eval(c.w)
+		c.dome = domeRight.eval(c.w)
 		if c.left {
-			c.dome = left.eval(c.w)
+			c.dome = domeLeft.eval(c.w)
 		}
 		c.rear, c.front, c.clav = behind.eval(c.w), before.eval(c.w), collar.eval(c.w)
 		c.collar = a.soft.at(pm(462)-c.w) * a.blur.at(c.w-pm(40)) >> 16
@@ -277,10 +261,10 @@ type stretch struct {
 func (a *anatomy) row(y int, fine, cloud []int64) *stretch {
 	v := (2*int64(y)+1)*one/(2*int64(a.n)) - a.s.look.shiftY
 	r := &stretch{a: a, v: v, vessel: a.vessel[y*a.n:][:a.n], cloud: cloud}
-	r.bodyR = bodyWall().eval(v)
+	r.bodyR = bodyWall.eval(v)
 	r.bodyL = mirror(r.bodyR)
-	r.wall, r.inner = lungWall().eval(v), lungInner().eval(v)
-	r.middleR, r.middleL = middleRight().eval(v), middleLeft().eval(v)
+	r.wall, r.inner = lungWall.eval(v), lungInner.eval(v)
+	r.middleR, r.middleL = middleRight.eval(v), middleLeft.eval(v)
 	r.middle = blend(greyWall*256+1500, greyMiddle*256, softEdge(pm(130)).at(v-pm(110)))
 	low := softEdge(pm(110)).at(v - pm(730)) // heart and fluid are hard to tell apart
 	r.middle = blend(r.middle, (greyFluid+7)<<8, low)
@@ -288,8 +272,8 @@ func (a *anatomy) row(y int, fine, cloud []int64) *stretch {
 	r.deep = int64(greyLung<<8) + (v-pm(300))*30>>8
 	if r.heart = v > pm(330) && v < pm(870); r.heart {
 		right, left := a.s.heartSides()
-		r.heartR = one/2 - right*heartRight().eval(v)>>16
-		r.heartL = one/2 + left*heartLeft().eval(v)>>16
+		r.heartR = one/2 - right*heartRight.eval(v)>>16
+		r.heartL = one/2 + left*heartLeft.eval(v)>>16
 	}
 	// A vertebra every 4.4 % of the height, discs between them.
 	period := pm(44)
@@ -301,7 +285,7 @@ func (a *anatomy) row(y int, fine, cloud []int64) *stretch {
 	r.under = softEdge(pm(75)).at(v - pm(850))
 	r.fade = one - softEdge(pm(120)).at(v-pm(790))
 	if v > pm(100) && v < pm(500) {
-		r.scapula = curve{{100, 20}, {130, 140}, {200, 172}, {300, 160}, {400, 112}, {500, -10}}.eval(v)
+		r.scapula = scapula.eval(v)
 	}
 	clear(cloud)
 	for i := range a.blobs {

@@ -37,17 +37,6 @@ func (p mind) together(films []phantom.Film, sites []Site) (view sight, from ori
 	return view, from
 }
 
-// most is the site of which findings hold the most.
-func most(f Findings, sites []Site) Site {
-	top := sites[0]
-	for _, s := range sites {
-		if f[s].Grade > f[top].Grade {
-			top = s
-		}
-	}
-	return top
-}
-
 // read adds what the prompt says of the films. Who is told what decides takes what
 // nobody saw for nothing.
 func read(q Query, prompt string, f Findings, from origins) (Findings, origins) {
