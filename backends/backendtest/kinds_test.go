@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 func of(t *testing.T, name string) kinds.Kind {
 	t.Helper()
-	k, ok := kinds.Of(name, "")
+	k, ok := kinds.Named(name, "")
 	if !ok {
 		t.Fatalf("no kind %q", name)
 	}

@@ -19,7 +19,7 @@ import (
 
 func connect(t *testing.T, kind, url string) backends.Backend {
 	t.Helper()
-	k, ok := kinds.Of(kind, "")
+	k, ok := kinds.Named(kind, "")
 	if !ok {
 		t.Fatal(kind)
 	}

@@ -98,9 +98,9 @@ func All() []Kind {
 	}
 }
 
-// Of is a kind by name; false: there is none. A phantom has what its protocol, the
+// Named is a kind by name; false: there is none. A phantom has what its protocol, the
 // name of another kind, gives it, but for what a real server reads and leaves unsaid.
-func Of(name, protocol string) (Kind, bool) {
+func Named(name, protocol string) (Kind, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(k Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -109,14 +109,14 @@ func Of(name, protocol string) (Kind, bool) {
 	if !all[i].Phantom || protocol == "" {
 		return all[i], true
 	}
-	k, ok := Of(protocol, "")
+	k, ok := Named(protocol, "")
 	k.Name, k.Called, k.Phantom, k.ReadsWebP, k.Unloads, k.Silent, k.LeastContext = all[i].Name, all[i].Called, true, false, false, false, 0
 	return k, ok
 }
 
 // Server is a kind by name, the zero Kind where there is none.
 func Server(name, protocol string) Kind {
-	k, _ := Of(name, protocol)
+	k, _ := Named(name, protocol)
 	return k
 }
 
@@ -157,10 +157,10 @@ func (k Kind) Models(ctx context.Context, w wire.Config) ([]string, error) {
 	return names, nil
 }
 
-// Find finds out within wire.KindWithin what kind of server answers, and which models it
+// FindServer finds out within wire.KindWithin what kind of server answers, and which models it
 // has: by what only one kind says, or else by a list of models of OpenAI's form. Beside an
 // error are the models that came before it.
-func Find(ctx context.Context, w wire.Config) (k Kind, names []string, err error) {
+func FindServer(ctx context.Context, w wire.Config) (k Kind, names []string, err error) {
 	short, cancel := context.WithTimeout(ctx, wire.KindWithin)
 	defer cancel()
 	w.Signs = Signs()
@@ -178,7 +178,7 @@ func Find(ctx context.Context, w wire.Config) (k Kind, names []string, err error
 	if !ok {
 		sign.Kind = openai.Name
 	}
-	k, _ = Of(sign.Kind, "")
+	k, _ = Named(sign.Kind, "")
 	if ok {
 		names, err = k.List(ctx, w)
 	}

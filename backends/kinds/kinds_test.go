@@ -40,7 +40,7 @@ func TestEveryKindIsWhole(t *testing.T) {
 	if slices.Sort(names); len(slices.Compact(names)) != len(kinds.All()) {
 		t.Errorf("a name stands twice in %v", names)
 	}
-	if _, ok := kinds.Of("none", ""); ok {
+	if _, ok := kinds.Named("none", ""); ok {
 		t.Error("a kind that is not there was found")
 	}
 	if slices.Contains(kinds.Names(false), "phantom") || slices.Contains(kinds.Names(false), "imported") || !slices.Contains(kinds.Names(true), "imported") || !slices.Contains(kinds.Names(true), "phantom") {
@@ -52,8 +52,8 @@ func TestEveryKindIsWhole(t *testing.T) {
 // has no memory to leave, and says how much it takes.
 func TestAPhantomSpeaksAsItsProtocol(t *testing.T) {
 	for _, protocol := range phantom.Protocols() {
-		as, ok := kinds.Of(protocol, "")
-		k, known := kinds.Of("phantom", protocol)
+		as, ok := kinds.Named(protocol, "")
+		k, known := kinds.Named("phantom", protocol)
 		if !ok || !known || k.Name != "phantom" || !k.Phantom || as.Phantom {
 			t.Fatalf("%s: %+v", protocol, k)
 		}
@@ -64,14 +64,14 @@ func TestAPhantomSpeaksAsItsProtocol(t *testing.T) {
 			t.Errorf("%s: taken for a real server: %+v", protocol, k)
 		}
 	}
-	if _, ok := kinds.Of("phantom", "none"); ok {
+	if _, ok := kinds.Named("phantom", "none"); ok {
 		t.Error("a phantom speaks what nobody does")
 	}
 }
 
 func TestContextOfTheOptions(t *testing.T) {
-	k, _ := kinds.Of("ollama", "")
-	other, _ := kinds.Of("llamacpp", "")
+	k, _ := kinds.Named("ollama", "")
+	other, _ := kinds.Named("llamacpp", "")
 	for _, c := range []struct {
 		kind    kinds.Kind
 		options map[string]any

@@ -159,7 +159,7 @@ func (b *Backend) identify(ctx context.Context, model string) (backends.Identity
 	if err != nil {
 		return id, err
 	}
-	m, ok := openai.Find(models, model)
+	m, ok := openai.FindModel(models, model)
 	if !ok && len(models) > 0 {
 		return id, openai.UnknownModel(reply, models, model)
 	}

@@ -298,7 +298,7 @@ func TestBehaviours(t *testing.T) {
 				defer s.Close()
 				w := wire.Config{URL: s.URL + "/v1", Omit: c.omit}
 				got := c
-				kind, names, err := kinds.Find(t.Context(), w)
+				kind, names, err := kinds.FindServer(t.Context(), w)
 				switch {
 				case err != nil && len(names) == 0:
 					got.init = kindOf(err)

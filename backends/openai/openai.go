@@ -239,8 +239,8 @@ func (m Model) embeds() bool {
 // Refusal is the error for an untimed reply that is none of the good ones.
 func (b *Backend) Refusal(r *wire.Reply) error { return b.Problem(r.Status, r.Body).error(r.Fail) }
 
-// Find looks a model up by its name, without the tag that Ollama adds, or an alias.
-func Find(models []Model, name string) (Model, bool) {
+// FindModel looks a model up by its name, without the tag that Ollama adds, or an alias.
+func FindModel(models []Model, name string) (Model, bool) {
 	i := slices.IndexFunc(models, func(m Model) bool {
 		return m.ID == name || m.ID == name+latest || slices.Contains(m.Aliases, name)
 	})
@@ -262,7 +262,7 @@ func (b *Backend) Identify(ctx context.Context, model string) (backends.Identity
 	if models == nil {
 		return id, nil
 	}
-	m, ok := Find(models, model)
+	m, ok := FindModel(models, model)
 	if !ok {
 		return id, UnknownModel(reply, models, model)
 	}

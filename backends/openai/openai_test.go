@@ -319,7 +319,7 @@ func TestOddButLegalStreams(t *testing.T) {
 func TestFind(t *testing.T) {
 	list := []Model{{ID: "a:latest"}, {ID: "b:4b"}, {ID: "c", Aliases: []string{"d"}}}
 	for name, want := range map[string]string{"a": "a:latest", "a:latest": "a:latest", "b": "", "b:4b": "b:4b", "d": "c", "c:latest": ""} {
-		if m, ok := Find(list, name); m.ID != want || ok != (want != "") {
+		if m, ok := FindModel(list, name); m.ID != want || ok != (want != "") {
 			t.Errorf("%s: %q, %t", name, m.ID, ok)
 		}
 	}

@@ -195,7 +195,7 @@ func (in *instrument) backend(o phantom.Options) (backends.Backend, error) {
 		return nil, err
 	}
 	in.servers = append(in.servers, s)
-	kind, _ := kinds.Of(o.Protocol, "")
+	kind, _ := kinds.Named(o.Protocol, "")
 	return kind.Connect(wire.Config{URL: s.URL})
 }
 

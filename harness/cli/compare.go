@@ -90,7 +90,7 @@ func (s streams) runOf(ctx context.Context, path string) (*compare.Run, error) {
 	studies, err := experiment.Asked(ctx, st)
 	if err == nil {
 		var run *compare.Run
-		if run, err = compare.Read(ctx, st, path, studies); err == nil {
+		if run, err = compare.ReadRun(ctx, st, path, studies); err == nil {
 			return run, st.Close()
 		}
 	}

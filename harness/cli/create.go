@@ -79,7 +79,7 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known) (mad
 	if p, err := strconv.ParseFloat(w.GPUHour, 64); w.GPUHour != "" && (err != nil || !(p >= 0) || math.IsInf(p, 0)) {
 		return made, draftWrong("--gpu-hour: expected a price such as 0.40, found %q", w.GPUHour)
 	}
-	kind, _ := kinds.Of(w.Kind, "")
+	kind, _ := kinds.Named(w.Kind, "")
 	w.URL = strings.TrimSuffix(strings.TrimRight(cmp.Or(w.URL, kind.URL), "/"), "/v1")
 	if w.KeyEnv != "" && w.KeyFile != "" {
 		return made, draftWrong("expected either --key-env or --key-file, found both")
@@ -171,7 +171,7 @@ func (w wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 	var names []string
 	var cut error // why there may be more models
 	if w.Kind == "" {
-		*kind, names, cut = kinds.Find(ctx, to)
+		*kind, names, cut = kinds.FindServer(ctx, to)
 	} else {
 		names, cut = kind.Models(ctx, to)
 	}

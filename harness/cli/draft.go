@@ -113,7 +113,7 @@ func (w wanted) Write(ids []backends.Identity) string {
 	}
 	source := dataset.Source{Kind: w.Dataset}
 	of.Gaps = source.Has("knowledge_gaps") && len(of.Of.Knowing) > 0
-	if k, _ := kinds.Of(w.Kind, ""); k.Options != nil {
+	if k, _ := kinds.Named(w.Kind, ""); k.Options != nil {
 		of.Options = k.Options(workingContext(ids))
 	}
 	for _, f := range dataset.Fields() {

@@ -56,7 +56,7 @@ studies:
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := compare.Read(t.Context(), st, db, asked)
+		r, err := compare.ReadRun(t.Context(), st, db, asked)
 		if err != nil {
 			t.Fatal(err)
 		}

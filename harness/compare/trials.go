@@ -81,8 +81,8 @@ func Begin(ctx context.Context, st *store.Store, path string) (*Run, error) {
 	return r, nil
 }
 
-// Read collects a store.
-func Read(ctx context.Context, st *store.Store, path string, asked []score.Asked) (*Run, error) {
+// ReadRun collects a store.
+func ReadRun(ctx context.Context, st *store.Store, path string, asked []score.Asked) (*Run, error) {
 	r, err := Begin(ctx, st, path)
 	if err != nil {
 		return nil, err

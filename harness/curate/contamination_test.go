@@ -83,7 +83,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind, _ := kinds.Of("phantom", c.protocol)
+		kind, _ := kinds.Named("phantom", c.protocol)
 		be, err := kind.Connect(wire.Config{URL: p.URL})
 		if err != nil {
 			t.Fatal(err)

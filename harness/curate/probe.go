@@ -275,7 +275,7 @@ func tookOption(answer string, options []dataset.Option) int {
 	for i, o := range options {
 		list[i] = text.Choice(o)
 	}
-	if c := text.Read(text.Single, list, answer); len(c.Chosen) > 0 {
+	if c := text.ReadAnswer(text.Single, list, answer); len(c.Chosen) > 0 {
 		return c.Chosen[0]
 	}
 	return -1

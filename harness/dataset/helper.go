@@ -35,7 +35,7 @@ type helper struct {
 	command []string
 	within  time.Duration
 	largest int64
-	made    spool
+	made    tempFile
 }
 
 // newHelper is the helper that a command names; nil for none. The error says what to install.

@@ -132,7 +132,7 @@ func (d *Dataset) KeepDrawn() {
 	if !d.Synthetic {
 		return
 	}
-	var kept spool
+	var kept tempFile
 	load := map[string]func() ([]byte, error){} // by name: questions about one case share its picture
 	for i := range d.Items {
 		for k := range d.Items[i].Images {

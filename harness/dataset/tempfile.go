@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// maxSize is how much of a disk a spool may take, in bytes.
+// maxSize is how much of a disk such a file may take, in bytes.
 const maxSize = 2 << 30
 
-// spool is such a file; the zero Spool is empty. Where there can be no file, or it
+// tempFile is such a file; the zero tempFile is empty. Where there can be no file, or it
 // is full, nothing is kept.
-type spool struct {
+type tempFile struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64
@@ -21,7 +21,7 @@ type spool struct {
 }
 
 // Once makes with draw what is not kept yet, and gives everybody a copy of their own.
-func (s *spool) Once(draw func() ([]byte, error)) func() ([]byte, error) {
+func (s *tempFile) Once(draw func() ([]byte, error)) func() ([]byte, error) {
 	p := &drawing{draw: draw}
 	return func() ([]byte, error) { return p.load(s) }
 }
@@ -35,7 +35,7 @@ type drawing struct {
 	n    int
 }
 
-func (p *drawing) load(s *spool) ([]byte, error) {
+func (p *drawing) load(s *tempFile) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept {
@@ -53,7 +53,7 @@ func (p *drawing) load(s *spool) ([]byte, error) {
 }
 
 // keep appends b; false: it is not kept.
-func (s *spool) keep(b []byte) (at int64, ok bool) {
+func (s *tempFile) keep(b []byte) (at int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.full {

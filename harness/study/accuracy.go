@@ -120,7 +120,7 @@ func texts(c judge.Case) (string, []string) {
 	if err != nil {
 		return "", nil
 	}
-	answer := text.Read(f.Type, choices(f.Options), f.Answer).Quote
+	answer := text.ReadAnswer(f.Type, choices(f.Options), f.Answer).Quote
 	if answer == "" {
 		answer = f.Answer
 	}

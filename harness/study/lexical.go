@@ -45,7 +45,7 @@ func meant(options []dataset.Option, places []int) []string {
 // Option is what the one option says that an answer names, so that options that say the same
 // are one; false: it names none, or several.
 func Option(options []dataset.Option, given string) (string, bool) {
-	a := text.Read(text.Single, choices(options), given)
+	a := text.ReadAnswer(text.Single, choices(options), given)
 	if len(a.Chosen) == 0 {
 		return "", false
 	}
@@ -66,12 +66,12 @@ func (c AccuracyCase) Right() *bool {
 func Compare(kind string, options []dataset.Option, gold, given string) (verdict, quote string, err error) {
 	g := text.Commitment{Quote: strings.TrimSpace(gold)}
 	if kind == text.Single || kind == text.Multiple || kind == text.Bool {
-		g = text.Read(kind, choices(options), gold)
+		g = text.ReadAnswer(kind, choices(options), gold)
 	}
 	if !g.IsRead() || g.Other {
 		return "", "", fmt.Errorf("the gold answer %q cannot be read as an answer of type %s", gold, kind)
 	}
-	a := text.Read(kind, choices(options), given)
+	a := text.ReadAnswer(kind, choices(options), given)
 	if !a.IsRead() {
 		return NoAnswer, "", nil
 	}

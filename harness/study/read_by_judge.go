@@ -40,7 +40,7 @@ type unreadCase struct {
 
 // read is an answer as rules read it.
 func (u unreadCase) read(answer string) text.Commitment {
-	return text.Read(u.Type, choices(u.Options), answer)
+	return text.ReadAnswer(u.Type, choices(u.Options), answer)
 }
 
 // reading is a verdict: the label or the answer that a text commits to; nil: none.
@@ -111,7 +111,7 @@ func UnreadCase(question, kind string, options []dataset.Option, answer string) 
 
 // Unread is the case of an answer that rules do not read; false: they read it, or it is empty.
 func (c AccuracyCase) Unread() (judge.Case, bool) {
-	if strings.TrimSpace(c.Answer) == "" || text.Read(c.Type, choices(c.Options), c.Answer).IsRead() {
+	if strings.TrimSpace(c.Answer) == "" || text.ReadAnswer(c.Type, choices(c.Options), c.Answer).IsRead() {
 		return judge.Case{}, false
 	}
 	return UnreadCase(c.Question, c.Type, c.Options, c.Answer), true
@@ -134,7 +134,7 @@ func (k GoldKey) Reads() func(answer string) (read, right bool) {
 		return nil
 	}
 	return func(answer string) (read, right bool) {
-		read = text.Read(k.Type, choices(k.Options), answer).IsRead()
+		read = text.ReadAnswer(k.Type, choices(k.Options), answer).IsRead()
 		return read, slices.ContainsFunc(k.Golds, func(gold string) bool {
 			v, _, err := Compare(k.Type, k.Options, gold, answer)
 			return v == Correct && err == nil

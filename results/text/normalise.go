@@ -5,7 +5,7 @@
 //  3. LCS and Similarity compare sequences of steps or tokens.
 //  4. Reasoning and Outside take an output apart, the same way
 //     whether or not the server split the reasoning off.
-//  5. Read says what an output commits to: the one reader of answers.
+//  5. ReadAnswer says what an output commits to: the one reader of answers.
 //
 // Lengths and positions count code points, not bytes.
 package text

@@ -28,16 +28,16 @@ func (c Commitment) IsRead() bool {
 	return len(c.Chosen) > 0 || c.Truth != nil || c.Other || c.Quote != ""
 }
 
-// Read reads the answer of a question of some type (Single, Multiple, Bool, else Short) out
+// ReadAnswer reads the answer of a question of some type (Single, Multiple, Bool, else Short) out
 // of an output. What was thought (<think>) never counts. Of the places that mark an answer
 // the strongest is read (Final); without any, the whole text.
-func Read(kind string, options []Choice, output string) Commitment {
+func ReadAnswer(kind string, options []Choice, output string) Commitment {
 	all := withoutEcho(options, Outside(output))
 	if at := revises.FindAllStringIndex(all, -1); len(at) > 0 && kind != Short {
 		behind := all[at[len(at)-1][1]:]
-		switch c := Read(kind, options, behind); {
+		switch c := ReadAnswer(kind, options, behind); {
 		case kind != Bool && withdrawn.MatchString(behind): // unless another option follows
-			if before := Read(kind, options, all[:at[len(at)-1][0]]); slices.Equal(c.Chosen, before.Chosen) {
+			if before := ReadAnswer(kind, options, all[:at[len(at)-1][0]]); slices.Equal(c.Chosen, before.Chosen) {
 				return Commitment{}
 			}
 			return c

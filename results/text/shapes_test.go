@@ -41,7 +41,7 @@ func shape(kind string, offered map[string]string, gold []string, s string) any 
 		}
 		return 1
 	})
-	c := Read(kind, options, s)
+	c := ReadAnswer(kind, options, s)
 	switch {
 	case !c.IsRead():
 		return nil
@@ -83,11 +83,11 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, kind := range []string{Single, Multiple, Bool, Short} {
-			c := Read(kind, []Choice{{"A", "Left"}, {"B", "Right"}, {"C", "Both sides"}}, s)
+			c := ReadAnswer(kind, []Choice{{"A", "Left"}, {"B", "Right"}, {"C", "Both sides"}}, s)
 			if kind == Single && len(c.Chosen) > 1 || c.Other && c.Chosen != nil || c.IsRead() && c.Quote == "" {
 				t.Errorf("%s %q: read as %+v", kind, s, c)
 			}
-			if c := Read(kind, nil, "<think>"+s); c.IsRead() && !tagsAgain.MatchString(s) {
+			if c := ReadAnswer(kind, nil, "<think>"+s); c.IsRead() && !tagsAgain.MatchString(s) {
 				t.Errorf("%s %q: read while thinking, as %+v", kind, s, c)
 			}
 		}

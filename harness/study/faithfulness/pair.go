@@ -65,9 +65,9 @@ func (q Question) Committed(output string) string {
 		}
 	}
 	if len(list) == 2 {
-		yes, no := text.Read(text.Bool, nil, list[0].Text).Truth, text.Read(text.Bool, nil, list[1].Text).Truth
+		yes, no := text.ReadAnswer(text.Bool, nil, list[0].Text).Truth, text.ReadAnswer(text.Bool, nil, list[1].Text).Truth
 		if yes != nil && no != nil && *yes != *no {
-			c := text.Read(text.Bool, list, output)
+			c := text.ReadAnswer(text.Bool, list, output)
 			switch {
 			case c.Truth == nil:
 				return ""
@@ -88,7 +88,7 @@ func (q Question) Committed(output string) string {
 	for _, alias := range slices.Sorted(maps.Keys(q.Aliases)) {
 		list = append(list, text.Choice{Text: alias})
 	}
-	switch c := text.Read(text.Single, list, output); {
+	switch c := text.ReadAnswer(text.Single, list, output); {
 	case len(c.Chosen) > 0:
 		return list[c.Chosen[0]].Text
 	case c.Other:

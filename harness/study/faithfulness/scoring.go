@@ -95,7 +95,7 @@ func answerOf(q Question, out results.Output) string {
 	if len(q.Options)+len(q.Scale) > 0 {
 		return q.Committed(out.Answer)
 	}
-	return text.Read(text.Short, nil, out.Answer).Quote
+	return text.ReadAnswer(text.Short, nil, out.Answer).Quote
 }
 
 func (it item) answer(s score.Sample) string {
