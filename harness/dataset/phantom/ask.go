@@ -106,7 +106,7 @@ func drafts(s Scene) []draft {
 	sided := allNamed(diagnoses())
 	for finding := range congested {
 		for side := range 2 {
-			three(Query{Kind: askGrade, Finding: finding, Side: side}, severities(), graded)
+			three(Query{Kind: askGrade, Finding: finding, Side: side}, severity, graded)
 		}
 		q := Query{Kind: askSide, Finding: finding}
 		ask(q.as("single"), shuffled([]string{"right", "left", "same", "neither"})...)
@@ -115,7 +115,7 @@ func drafts(s Scene) []draft {
 		q.Side = r.Below(2)
 		ask(q.as("bool"))
 	}
-	three(Query{Kind: askCongestion, Finding: congested}, severities(), graded)
+	three(Query{Kind: askCongestion, Finding: congested}, severity, graded)
 	three(Query{Kind: askHeart}, heart.Grades(), nil)
 
 	for _, claim := range []int{mildGrade, moderate} {
@@ -126,32 +126,32 @@ func drafts(s Scene) []draft {
 	}
 
 	var kinds int // of devices present
-	for d := range devices() {
+	for d := range devices {
 		if has(t, d) {
 			kinds++
 		}
 		ask(Query{Kind: askDevices, Type: "bool", Device: d})
 	}
-	ask(Query{Kind: askDevices, Type: "multiple"}, append(shuffled(devices()), noneOfThese)...)
+	ask(Query{Kind: askDevices, Type: "multiple"}, append(shuffled(devices), noneOfThese)...)
 	for d := range 2 { // the catheter and the gastric tube
-		three(Query{Kind: askPosition, Device: d}, shuffled(decisions()), nil)
+		three(Query{Kind: askPosition, Device: d}, shuffled(decisions), nil)
 	}
-	ask(Query{Kind: askPosition, Type: "multiple"}, append(shuffled(movable()), noneOfThese)...)
-	three(Query{Kind: askRegion}, shuffled(regionals()), nil)
-	three(Query{Kind: askCount}, counts(), nil)
+	ask(Query{Kind: askPosition, Type: "multiple"}, append(shuffled(movable), noneOfThese)...)
+	three(Query{Kind: askRegion}, shuffled(regionals), nil)
+	three(Query{Kind: askCount}, counts, nil)
 	for side := range 2 {
 		q := Query{Kind: askCause, Side: side}
-		ask(q.as("multiple"), append(shuffled(causes()[:3]), noneOfThese)...)
-		if _, ok := worst(t, q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes()[3:]) {
-			ask(q.as("single"), shuffled(causes())...)
+		ask(q.as("multiple"), append(shuffled(causes[:3]), noneOfThese)...)
+		if _, ok := worst(t, q.Sites()...); ok || slices.Equal(q.as("short").Solve(t), causes[3:]) {
+			ask(q.as("single"), shuffled(causes)...)
 			ask(q.as("short"))
 		}
 	}
 	if kinds <= 1 {
-		ask(Query{Kind: askPurpose, Type: "single"}, shuffled(purposes())...)
+		ask(Query{Kind: askPurpose, Type: "single"}, shuffled(purposes)...)
 		ask(Query{Kind: askPurpose, Type: "short"})
 	}
-	three(Query{Kind: askExam}, shuffled(exams()), func() int { return r.Weighted(3, 1, 1, 1) })
+	three(Query{Kind: askExam}, shuffled(exams), func() int { return r.Weighted(3, 1, 1, 1) })
 	three(Query{Kind: askExposure}, shuffled(exposure.Grades()), func() int { return r.Below(3) })
 	return out
 }
@@ -294,7 +294,7 @@ var appearances = [NumSites][]string{
 
 // appearance is how a site shows at a grade.
 func appearance(s Site, grade int) string {
-	side := sides()[s%2] // of the sided ones
+	side := sides[s%2] // of the sided ones
 	if appearances[s] == nil {
 		s--
 	}

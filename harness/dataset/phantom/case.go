@@ -88,26 +88,16 @@ func caption(f Findings) string {
 	return capital(appearance(worst, f[worst].Grade)) + "."
 }
 
-// sections are the names of a discussion's parts, in their order.
-func sections() []string {
-	return []string{"Background", "Clinical perspective", "Imaging perspective", "Outcome", "Take-home"}
-}
-
 // discuss writes the discussion of a case with these findings, whose films show
 // what shown says.
 func discuss(q Query, f Findings, shown []string) []section {
-	texts := []string{
-		sentence("", q.fill(q.about().remark)) + " One film out of several may decide.",
-		"The complaint fits more than one diagnosis. The films have to tell them apart.",
-		strings.Join(shown, " "),
-		sentence("", q.conclusion(f)) + " Later films were advised.",
-		"Look at every film of a case before you name a diagnosis.",
+	return []section{
+		{"Background", sentence("", q.fill(q.about().remark)) + " One film out of several may decide."},
+		{"Clinical perspective", "The complaint fits more than one diagnosis. The films have to tell them apart."},
+		{"Imaging perspective", strings.Join(shown, " ")},
+		{"Outcome", sentence("", q.conclusion(f)) + " Later films were advised."},
+		{"Take-home", "Look at every film of a case before you name a diagnosis."},
 	}
-	var out []section
-	for i, name := range sections() {
-		out = append(out, section{name, texts[i]})
-	}
-	return out
 }
 
 // CaseIn is the question of a case whose options stand in a text; where none do, with

@@ -42,10 +42,16 @@ const (
 	differs = "fluid, consolidation and collapse need different treatment"
 )
 
+var (
+	carriers = []Site{venousCatheter, gastricTube, chestTubeRight, chestTubeLeft, pacemaker}
+	placings = []string{"there is no {device}", "the {device} is there and correctly positioned",
+		"the {device} is there but not correctly positioned"}
+)
+
 // abouts is the table of kinds; what holds for one type comes after what holds for all. To add
 // a kind: a row. The questions of a study come in the order of its rows.
 var abouts = [...]about{
-	{kind: askGrade, task: "Grading", sites: Query.oneSide, remark: "{usual}", answers: severities(),
+	{kind: askGrade, task: "Grading", sites: Query.oneSide, remark: "{usual}", answers: severity,
 		holds: atLeastClaimed,
 		says:  []string{"there is no {finding} on the {side}", "there is a {pick} {finding} on the {side}"},
 		texts: ways{
@@ -60,7 +66,7 @@ var abouts = [...]about{
 				"Is {finding} that is mild or worse present on the patient's {side} side?"},
 			ordinalKind: {"Which grade of {finding} does the patient's {side} side show?",
 				"Looking at the patient's {side} side, how severe is {finding} there?"}}},
-	{kind: askCongestion, task: "Grading", sites: Query.oneSide, remark: "{usual}", answers: severities(),
+	{kind: askCongestion, task: "Grading", sites: Query.oneSide, remark: "{usual}", answers: severity,
 		holds: atLeastClaimed, says: []string{"there is no {finding}", "there is a {pick} {finding}"}, texts: ways{
 			"single": {"How severe is the pulmonary congestion?", "Which grade does the pulmonary congestion have?"},
 			"short": {"In one word, how severe is the pulmonary congestion: " + oneOfGrades,
@@ -108,7 +114,7 @@ var abouts = [...]about{
 			comparative: {"Which side of the patient has the worse {finding}?",
 				"Comparing both sides of the patient, where is {finding} more severe?"}}},
 	{kind: askSide, typ: "multiple", task: "Localization", sites: Query.bothSides, remark: "{usual}",
-		answers: sides(), holds: atLeast(mildGrade), says: []string{"neither side has an at least mild {finding}",
+		answers: sides, holds: atLeast(mildGrade), says: []string{"neither side has an at least mild {finding}",
 			"an at least mild {finding} is present on the {pick}"},
 		texts: ways{"multiple": {"On which sides of the patient is there at least a mild {finding}?",
 			"Mark the sides on which the {finding} is mild or worse."}}},
@@ -117,13 +123,13 @@ var abouts = [...]about{
 		holds: atLeast(1), says: []string{"there is no {device}", "a {device} is present"}, texts: ways{
 			"bool":     {"True or false: a {device} can be seen.", "True or false? The picture shows a {device}."},
 			binaryKind: {"Can a {device} be seen in the picture?", "Does this chest hold a {device}?"}}},
-	{kind: askDevices, typ: "multiple", task: "Recognition", sites: just(carriers()...), remark: managed,
-		answers: append(devices()[:3:3], devices()[2:]...), holds: atLeast(placed),
+	{kind: askDevices, typ: "multiple", task: "Recognition", sites: just(carriers...), remark: managed,
+		answers: append(devices[:3:3], devices[2:]...), holds: atLeast(placed),
 		says: []string{"no device is present", "the devices present are: {pick}"},
 		texts: ways{"multiple": {"Which of these devices can be seen?",
 			"Mark every device that is visible."}}},
 	{kind: askRegion, task: "Referring Recognition", sites: just(venousCatheter, pacemaker), remark: checked,
-		answers: regionals(), read: whichOfTwo,
+		answers: regionals, read: whichOfTwo,
 		says: []string{"the region is crossed by: {pick}", "the region is crossed by: {pick}",
 			"the region is crossed by: central venous catheter and pacemaker lead", "no line crosses the region"},
 		texts: ways{
@@ -137,7 +143,7 @@ var abouts = [...]about{
 		texts: ways{"bool": {"True or false: a gastric tube runs through " + region2 + ".",
 			"True or false? In " + region2 + " a gastric tube can be followed."}}},
 	{kind: askPosition, task: "Action", sites: Query.device, remark: harm,
-		answers: []string{"absent", "keep", "reposition"}, holds: atLeast(misplaced), says: positions(), texts: ways{
+		answers: []string{"absent", "keep", "reposition"}, holds: atLeast(misplaced), says: placings, texts: ways{
 			"short": {"In one word, is the {device} to be kept, to be repositioned, or absent: " +
 				"keep, reposition or absent?",
 				"Decide about the {device} in one word: keep, reposition or absent."},
@@ -145,15 +151,15 @@ var abouts = [...]about{
 				"True or false? There is a {device} and it needs a new position."},
 			spatial: {"Is the {device} where it belongs?", "How does the {device} lie?"}}},
 	{kind: askPosition, typ: "single", task: "Action", sites: Query.device, remark: harm,
-		answers: decisions(), says: positions(), texts: ways{"single": {"What should be done about the {device}?",
+		answers: decisions, says: placings, texts: ways{"single": {"What should be done about the {device}?",
 			"Which step fits the {device}?"}}},
-	{kind: askPosition, typ: "multiple", task: "Action", sites: just(carriers()[:4]...), remark: harm,
-		answers: movable(),
+	{kind: askPosition, typ: "multiple", task: "Action", sites: just(carriers[:4]...), remark: harm,
+		answers: movable,
 		holds:   atLeast(misplaced), says: []string{"no device has to be repositioned", "to be repositioned: {pick}"},
 		texts: ways{
 			"multiple": {"Which of these devices should be repositioned?",
 				"Mark every device that needs a new position."}}},
-	{kind: askCount, task: "Counting", sites: just(carriers()...), remark: managed, answers: counts(), read: count,
+	{kind: askCount, task: "Counting", sites: just(carriers...), remark: managed, answers: counts, read: count,
 		holds: atLeast(2), says: []string{"lines, tubes and implants in all: {pick}"}, texts: ways{
 			"single": {"How many lines, tubes and implants can be seen in all?",
 				"Count the lines, tubes and implants."},
@@ -161,7 +167,7 @@ var abouts = [...]about{
 				"Count the lines, tubes and implants and give the number."},
 			"bool": {"True or false: more than one line, tube or implant can be seen.",
 				"True or false? The picture shows two or more lines, tubes or implants."}}},
-	{kind: askCause, task: "Cause", sites: Query.lung, remark: differs, answers: causes(), read: cause,
+	{kind: askCause, task: "Cause", sites: Query.lung, remark: differs, answers: causes, read: cause,
 		says: []string{"it is {pick} on the {side}", "it is {pick} on the {side}", "it is {pick} on the {side}",
 			"nothing whitens the {side} lung"}, texts: ways{
 			"single": {"What is the main cause of whiteness in the patient's {side} lung?",
@@ -169,18 +175,18 @@ var abouts = [...]about{
 			"short": {"Name the main cause of whiteness in the patient's {side} lung: " + oneOfCauses + ".",
 				"What makes the patient's {side} lung white: " + oneOfCauses + "?"}}},
 	{kind: askCause, typ: "multiple", task: "Cause", sites: Query.lung, remark: differs,
-		answers: causes(), holds: atLeast(mildGrade),
+		answers: causes, holds: atLeast(mildGrade),
 		says: []string{"nothing whitens the {side} lung", "it is {pick} on the {side}"},
 		texts: ways{"multiple": {"Which of these cause at least mild whiteness in the patient's {side} lung?",
 			"Mark all causes of at least mild whiteness in the patient's {side} lung."}}},
-	{kind: askPurpose, task: "Function", sites: just(carriers()...), answers: purposes(), read: purpose,
+	{kind: askPurpose, task: "Function", sites: just(carriers...), answers: purposes, read: purpose,
 		remark: "the function of a device follows from the place where it ends",
 		says:   []string{"it serves for: {pick}"}, texts: ways{
 			"single": {"What is the device in this picture for?",
 				"Which purpose does the device in this picture serve?"},
 			"short": {"In a few words, what is the device in this picture for?",
 				"State the purpose of the device in this picture."}}},
-	{kind: askExam, task: "Examination Type", sites: just(), answers: exams(), read: func([]int) int { return 0 },
+	{kind: askExam, task: "Examination Type", sites: just(), answers: exams, read: func([]int) int { return 0 },
 		holds: isClaimed, remark: "a low dose is recommended because X-rays ionise", says: []string{"it is a {pick}"},
 		texts: ways{
 			"single": {"Which examination is this?", "By which examination was this picture made?"},
@@ -255,21 +261,12 @@ func (q Query) texts() []string {
 	return out
 }
 
-// positions are what is said of how a device lies, by its grade.
-func positions() []string {
-	return []string{"there is no {device}", "the {device} is there and correctly positioned",
-		"the {device} is there but not correctly positioned"}
-}
-
 // The sites of questions.
 func just(sites ...Site) func(Query) []Site { return func(Query) []Site { return sites } }
-func carriers() []Site {
-	return []Site{venousCatheter, gastricTube, chestTubeRight, chestTubeLeft, pacemaker}
-}
-func (q Query) oneSide() []Site   { return []Site{site(q.Finding, q.Side)} }
-func (q Query) bothSides() []Site { return []Site{site(q.Finding, 0), site(q.Finding, 1)} }
-func (q Query) lung() []Site      { return []Site{site(0, q.Side), site(1, q.Side), site(2, q.Side)} }
-func (q Query) device() []Site    { return deviceSites(q.Device) }
+func (q Query) oneSide() []Site             { return []Site{site(q.Finding, q.Side)} }
+func (q Query) bothSides() []Site           { return []Site{site(q.Finding, 0), site(q.Finding, 1)} }
+func (q Query) lung() []Site                { return []Site{site(0, q.Side), site(1, q.Side), site(2, q.Side)} }
+func (q Query) device() []Site              { return deviceSites(q.Device) }
 func (q Query) offered() (sites []Site) {
 	for _, o := range q.Options {
 		if s, ok := siteNamed(o.Text); ok {

@@ -126,8 +126,8 @@ func states(sites []Site) []Findings {
 // statements are what a conclusion says, and the same with the side first.
 func statements(conclusion string) (said string, others []string) {
 	said, others = bare(conclusion), []string{}
-	for _, side := range sides() {
-		for _, finding := range findings() {
+	for _, side := range sides {
+		for _, finding := range findings {
 			if before, ok := strings.CutSuffix(said, finding+" on the "+side); ok {
 				others = append(others, before+side+" "+finding, before+side+"-sided "+finding)
 			}

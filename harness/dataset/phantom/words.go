@@ -36,64 +36,37 @@ type option struct{ Label, Text string }
 type Query struct {
 	Kind    kind
 	Type    string // "single", "multiple", "bool", "short"; binaryKind, ordinalKind, Comparative, Spatial; Diagnosis
-	Finding int    // askGrade, askCongestion, askSide: index into findings()
+	Finding int    // askGrade, askCongestion, askSide: index into findings
 	Side    int    // 0: the patient's right; askGrade, askCause
-	Device  int    // askDevices (bool), askPosition: index into devices()
+	Device  int    // askDevices (bool), askPosition: index into devices
 	Claim   int    // what a bool question states, or the grade askList asks for
 	Options []option
 }
 
-// Words for the slots of a form, in the order of the index they stand for.
-func findings() []string {
-	return []string{"pleural effusion", "pulmonary opacity", "atelectasis", "pulmonary congestion"}
-}
-
-// findingRemarks are what holds for every picture with them.
-func findingRemarks() []string {
-	return []string{"failure of the heart is a frequent cause of fluid that sinks to the lowest part",
-		"air spaces that fill up are a frequent cause of white patches", "loss of air is the cause of such bands",
-		"raised pressure in the veins causes the vessels to widen"}
-}
-
 const congested = 3 // index of the finding that has no side
 
-func sides() []string { return []string{"right", "left"} }
-
-func devices() []string {
-	return []string{"central venous catheter", "gastric tube", "chest tube", "pacemaker"}
-}
-
-func severities() []string { return effusionRight.Grades() }
-
-func exams() []string {
-	return []string{"chest radiograph", "CT scan of the chest", "MRI scan of the chest", "ultrasound scan of the heart"}
-}
-
-func purposes() []string {
-	return []string{"giving drugs into a central vein", "feeding or emptying the stomach", "draining the pleural space",
-		"pacing the heart", "there is no device"}
-}
-
-func causes() []string {
-	return []string{"pleural fluid", "consolidated lung", "collapsed lung", "no extra whiteness"}
-}
-
-func regionals() []string {
-	return []string{"central venous catheter", "pacemaker lead", "both", "neither"}
-}
-
-// movable are the devices that can be repositioned, in the order of their sites.
-func movable() []string {
-	return []string{"central venous catheter", "gastric tube", "chest tube on the right", "chest tube on the left"}
-}
-
-// decisions are what can be done about a device, by its grade.
-func decisions() []string {
-	return []string{"nothing, there is none", "leave it in place", "reposition it"}
-}
-
-// counts are how many devices there can be.
-func counts() []string { return []string{"0", "1", "2", "3", "4", "5"} }
+// Words for the slots of a form, in the order of the index they stand for, and of options.
+var (
+	findings = []string{"pleural effusion", "pulmonary opacity", "atelectasis", "pulmonary congestion"}
+	usual    = []string{ // what holds for every picture with them
+		"failure of the heart is a frequent cause of fluid that sinks to the lowest part",
+		"air spaces that fill up are a frequent cause of white patches", "loss of air is the cause of such bands",
+		"raised pressure in the veins causes the vessels to widen"}
+	sides   = []string{"right", "left"}
+	devices = []string{"central venous catheter", "gastric tube", "chest tube", "pacemaker"}
+	exams   = []string{"chest radiograph", "CT scan of the chest", "MRI scan of the chest",
+		"ultrasound scan of the heart"}
+	purposes = []string{"giving drugs into a central vein", "feeding or emptying the stomach",
+		"draining the pleural space", "pacing the heart", "there is no device"}
+	causes    = []string{"pleural fluid", "consolidated lung", "collapsed lung", "no extra whiteness"}
+	regionals = []string{"central venous catheter", "pacemaker lead", "both", "neither"}
+	// movable are the devices that can be repositioned, in the order of their sites.
+	movable = []string{"central venous catheter", "gastric tube", "chest tube on the right", "chest tube on the left"}
+	// decisions are what can be done about a device, by its grade.
+	decisions = []string{"nothing, there is none", "leave it in place", "reposition it"}
+	// counts are how many devices there can be.
+	counts = []string{"0", "1", "2", "3", "4", "5"}
+)
 
 const noneOfThese = "none of these"
 
@@ -108,9 +81,9 @@ func site(finding, side int) Site {
 // named is a graded site as an option names it.
 func named(s Site) string {
 	if s == congestion {
-		return findings()[congested]
+		return findings[congested]
 	}
-	return findings()[s/2] + " on the " + sides()[s%2]
+	return findings[s/2] + " on the " + sides[s%2]
 }
 
 // allNamed are sites as options name them.
@@ -131,19 +104,19 @@ func deviceSites(device int) []Site {
 func (q *Query) slot(name string) ([]string, *int) {
 	switch name {
 	case "finding":
-		return findings(), &q.Finding
+		return findings, &q.Finding
 	case "side":
-		return sides(), &q.Side
+		return sides, &q.Side
 	case "device":
-		return devices(), &q.Device
+		return devices, &q.Device
 	case "grade":
-		return severities(), &q.Claim
+		return severity, &q.Claim
 	case "exam":
-		return exams(), &q.Claim
+		return exams, &q.Claim
 	case "exposure":
 		return exposure.Grades(), &q.Claim
 	case "usual":
-		return findingRemarks(), &q.Finding
+		return usual, &q.Finding
 	}
 	panic("phantom: internal error: unknown slot " + name)
 }
