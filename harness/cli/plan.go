@@ -43,7 +43,8 @@ func (s streams) planCommand() *cli.Command {
 			if c.Bool("json") {
 				return s.JSON(pre)
 			}
-			return printPreview(s.Out, pre)
+			printPreview(s.Out, pre)
+			return nil
 		},
 	}
 }

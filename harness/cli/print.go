@@ -4,11 +4,13 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
 
 	"assay/results"
+	"assay/results/stats"
 	"assay/results/text"
 	"assay/timing"
 )
@@ -23,12 +25,23 @@ func printed(name string, of any) string {
 		"at":    func(t time.Time) string { return t.Format(time.RFC3339) },
 		"came":  came,
 		"count": results.Count,
+		"join":  func(lists ...[]string) string { return strings.Join(slices.Concat(lists...), ", ") },
+		"whole": func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)).Round(time.Second) },
+
+		"digits": func(v float64) string { return stats.Significant(v, 3) },
+		"of":     func(what, unit string, e *results.Estimate) quantity { return quantity{e, what, unit} },
 	}).Parse(printForms))
 	var b strings.Builder
 	if err := t.ExecuteTemplate(&b, name, of); err != nil {
 		panic("cli: internal error: " + err.Error())
 	}
 	return b.String()
+}
+
+// quantity is an estimate with what it is of.
+type quantity struct {
+	*results.Estimate
+	What, Unit string
 }
 
 // came says when the first and the last content of an answer came, where that is known.

@@ -142,7 +142,7 @@ func (s streams) projection(ctx context.Context, b *experiment.Bench, f plan.Fil
 		w = s.Err // the report is what programs read
 	}
 	fmt.Fprintln(w)
-	printProjection(w, pr)
+	fmt.Fprint(w, printed("projection", pr))
 	fmt.Fprintln(w, "the pilot's answers are kept: the same command without --pilot does the rest")
 	return nil
 }
