@@ -71,7 +71,7 @@ func compareCommand(s streams) *cli.Command {
 			if c.Bool("json") {
 				err = s.JSON(all)
 			} else {
-				err = printCompared(s.Out, all)
+				err = s.printCompared(all)
 			}
 			if err == nil && len(broken) > 0 {
 				return failures("past what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))

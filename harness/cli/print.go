@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"time"
 
+	"assay/harness/compare"
 	"assay/results"
 	"assay/results/stats"
 	"assay/results/text"
@@ -21,15 +22,15 @@ var printForms string
 // printed is one of the texts of prints.tmpl about something.
 func printed(name string, of any) string {
 	t := template.Must(template.New("").Funcs(template.FuncMap{
-		"inc":   func(i int) int { return i + 1 },
-		"at":    func(t time.Time) string { return t.Format(time.RFC3339) },
-		"came":  came,
-		"count": results.Count,
-		"join":  func(lists ...[]string) string { return strings.Join(slices.Concat(lists...), ", ") },
-		"whole": func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)).Round(time.Second) },
-
-		"digits": func(v float64) string { return stats.Significant(v, 3) },
-		"of":     func(what, unit string, e *results.Estimate) quantity { return quantity{e, what, unit} },
+		"add":     func(a, b int) int { return a + b },
+		"at":      func(t time.Time) string { return t.Format(time.RFC3339) },
+		"came":    came,
+		"count":   results.Count,
+		"digits":  func(v float64) string { return stats.Significant(v, 3) },
+		"join":    func(lists ...[]string) string { return strings.Join(slices.Concat(lists...), ", ") },
+		"leftOut": func() string { return compare.LeftOut },
+		"of":      func(what, unit string, e *results.Estimate) quantity { return quantity{e, what, unit} },
+		"whole":   func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) },
 	}).Parse(printForms))
 	var b strings.Builder
 	if err := t.ExecuteTemplate(&b, name, of); err != nil {
