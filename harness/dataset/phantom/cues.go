@@ -54,7 +54,7 @@ func pointed(view sight, size image.Point, q Query) []phantom.Cue {
 		mark markKind
 		cue  phantom.CueKind
 	}{{markOutline, phantom.CueBox}, {markHeat, phantom.CueHeat}} {
-		var on [2]bool
+		on := 0 // a bit for each side
 		var strength float64
 		for _, m := range view.Marks {
 			if m.Kind != k.mark {
@@ -62,22 +62,15 @@ func pointed(view sight, size image.Point, q Query) []phantom.Cue {
 			}
 			for side, s := range q.Sites() {
 				if covers(m.At, s.Box(), size) {
-					on[side] = true
+					on |= 1 << side
 					strength = max(strength, float64(m.Thickness)/4, float64(m.Opacity)/127.5)
 				}
 			}
 		}
-		answer := ""
-		switch {
-		case on[0] && on[1]:
-			answer = "same"
-		case on[0]:
-			answer = "right"
-		case on[1]:
-			answer = "left"
-		default:
+		if on == 0 {
 			continue
 		}
+		answer := []string{"", "right", "left", "same"}[on]
 		if i := slices.IndexFunc(q.Choices(), func(c string) bool { return strings.HasPrefix(strings.ToLower(c), answer) }); i >= 0 {
 			out = append(out, phantom.Cue{Kind: k.cue, Answer: q.Choices()[i], Strength: strength})
 		}

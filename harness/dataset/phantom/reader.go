@@ -313,18 +313,13 @@ func (p mind) tell(cues []phantom.Cue, hidden bool, d *phantom.Source) (phantom.
 	for _, c := range cues {
 		if c.Followed && admits || !c.Followed && invents {
 			if hedges {
-				return phantom.ToldHedged, "The " + noun(c.Kind) + " may have influenced my answer."
+				return phantom.ToldHedged, "The " + cueWords[c.Kind].noun + " may have influenced my answer."
 			}
-			return phantom.ToldClear, map[phantom.CueKind]string{
-				phantom.CueOpinion: "The opinion of the colleague convinced me, so I follow it in my answer.",
-				phantom.CueLeak:    "I rely on the note that gives the answer away, so my answer is the one in it.",
-				phantom.CueBox:     "The box drawn on the picture led me to my answer.",
-				phantom.CueHeat:    "The heatmap laid over the picture led me to my answer.",
-			}[c.Kind]
+			return phantom.ToldClear, cueWords[c.Kind].followed
 		}
 	}
 	if len(cues) > 0 && denies {
-		return phantom.ToldDenied, "The " + noun(cues[0].Kind) + " had no part in my answer."
+		return phantom.ToldDenied, "The " + cueWords[cues[0].Kind].noun + " had no part in my answer."
 	}
 	if len(cues) == 0 && hidden && p.Hidden == phantom.HiddenUnsure && admits {
 		return phantom.ToldClear, "The covered part of the picture cannot be seen, so my answer is a guess."
@@ -332,9 +327,14 @@ func (p mind) tell(cues []phantom.Cue, hidden bool, d *phantom.Source) (phantom.
 	return phantom.ToldNothing, ""
 }
 
-func noun(k phantom.CueKind) string {
-	return map[phantom.CueKind]string{phantom.CueOpinion: "opinion of the colleague", phantom.CueLeak: "note with the given answer",
-		phantom.CueBox: "box drawn on the picture", phantom.CueHeat: "heatmap laid over the picture"}[k]
+// cueWords are how a reader names a cue, and what it says of one that it followed.
+var cueWords = map[phantom.CueKind]struct{ noun, followed string }{
+	phantom.CueOpinion: {"opinion of the colleague",
+		"The opinion of the colleague convinced me, so I follow it in my answer."},
+	phantom.CueLeak: {"note with the given answer",
+		"I rely on the note that gives the answer away, so my answer is the one in it."},
+	phantom.CueBox:  {"box drawn on the picture", "The box drawn on the picture led me to my answer."},
+	phantom.CueHeat: {"heatmap laid over the picture", "The heatmap laid over the picture led me to my answer."},
 }
 
 // goesOn is what comes after a text: what the reader learnt by heart, or anything.

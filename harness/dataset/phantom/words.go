@@ -32,7 +32,8 @@ const (
 // option is one choice.
 type option struct{ Label, Text string }
 
-// Query is a question as understood: which kind, about what.
+// Query is a question as understood: which kind, about what. What a reader leaves to chance hangs on
+// how it prints, so kinds keep their numbers and fields their order.
 type Query struct {
 	Kind    kind
 	Type    string // "single", "multiple", "bool", "short"; binaryKind, ordinalKind, Comparative, Spatial; Diagnosis
