@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Lexicon is words that rules know: lists of regular expressions, by name.
+// Lexicon is words that rules know: lists of regular expressions or of words, by name.
 type Lexicon map[string][]string
 
 // MustLexicon reads a file that is built in: "[name]", and below it an entry a line. Blank lines and
@@ -33,11 +33,16 @@ func MustLexicon(file string) Lexicon {
 }
 
 // Any is a regular expression of any entry of a list; of two that begin at one place, of the first.
-func (l Lexicon) Any(name string) string {
+func (l Lexicon) Any(name string) string { return "(?:" + strings.Join(l.list(name), "|") + ")" }
+
+// Has says whether a word is an entry of a list.
+func (l Lexicon) Has(name, word string) bool { return slices.Contains(l.list(name), word) }
+
+func (l Lexicon) list(name string) []string {
 	if len(l[name]) == 0 {
 		panic("text: internal error: a lexicon has no list " + name)
 	}
-	return "(?:" + strings.Join(l[name], "|") + ")"
+	return l[name]
 }
 
 // Whole is Any between ends of words.

@@ -12,6 +12,12 @@ func TestEachWordIsKnown(t *testing.T) {
 	denied := func(s string) bool { _, denied := clauses(s); return len(denied) == 2 && denied[1] }
 	left := func(s string) bool { return revises.MatchString(s) }
 	parts := func(s string) bool { _, denied := clauses(s); return len(denied) == 2 && !denied[1] }
+	sides := []Choice{{"A", "left"}, {"B", "right"}}
+	isB := func(s string) bool { return slices.Equal(ReadAnswer(Single, sides, s).Chosen, []int{1}) }
+	if isB("B xyz best here") || isB("The xyz B") {
+		t.Error("B is read behind any word, or before any")
+	}
+	truthOf := func(w string, want bool) bool { v, ok := verdict(w); return ok && v == want }
 	uses := map[string]func(word string) bool{
 		"answer":       func(w string) bool { return says.MatchString("The " + w + " is B") },
 		"answerWithin": func(w string) bool { return says.MatchString("所以" + w + ": B") },
@@ -29,6 +35,14 @@ func TestEachWordIsKnown(t *testing.T) {
 		"deny":         func(w string) bool { return denies("it is " + w + " an effusion") },
 		"turn":         func(w string) bool { return parts("one " + w + " the other") },
 		"turnAgainst":  func(w string) bool { return denied("one " + w + " the other") },
+		"hedge":        func(w string) bool { return hedges("quite " + w) },
+		"call":         calls,
+		"callEnd":      func(w string) bool { return calls("我" + w) },
+		"join":         joining,
+		"afterOption":  func(w string) bool { return isB("B " + w + " best here") },
+		"beforeOption": func(w string) bool { return isB("The " + w + " B") },
+		"yes":          func(w string) bool { return truthOf(w, true) },
+		"no":           func(w string) bool { return truthOf(w, false) },
 	}
 	if got, want := slices.Sorted(maps.Keys(lexicon)), slices.Sorted(maps.Keys(uses)); !slices.Equal(got, want) {
 		t.Fatalf("lexicon.txt has the lists %v, want %v", got, want)

@@ -328,7 +328,7 @@ var (
 // hedges says of a stretch without an option that it commits to nothing at all.
 func hedges(s string) bool {
 	return refuses.MatchString(s) || slices.ContainsFunc(Words(s), func(w string) bool {
-		return negates(w) || slices.Contains([]string{"unclear", "based", "unknown", "possible", "possibly", "sorry", "either", "null", "depends", "below", "above", "following", "or", "uncertain", "unable"}, w)
+		return negates(w) || lexicon.Has("hedge", w)
 	})
 }
 
@@ -490,8 +490,8 @@ func ends(rest string) bool {
 
 // calls says of a word that it stands before a label that means an option.
 func calls(w string) bool {
-	return slices.Contains([]string{"option", "options", "choice", "choices", "answer", "letter", "label", "number", "grade", "both", "opción", "opcion", "opção", "opzione", "optie", "вариант"}, w) ||
-		strings.HasSuffix(w, "选") || strings.HasSuffix(w, "选项") || strings.HasSuffix(w, "选择")
+	return lexicon.Has("call", w) ||
+		slices.ContainsFunc(lexicon.list("callEnd"), func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
 // ownText says whether the words behind a label, tokens[0], begin with its option's text.
@@ -505,7 +505,7 @@ func joins(l string, t token) bool { return joining(strings.ToLower(l[t.from:t.t
 
 // joining says of a word that it joins what it stands between.
 func joining(w string) bool {
-	return slices.Contains([]string{"and", "or", "und", "oder", "et", "ou", "y", "e", "o", "en", "и", "或", "和"}, w)
+	return lexicon.Has("join", w)
 }
 
 // packed are labels of one character without anything between: "AC".
@@ -546,7 +546,7 @@ func clauses(l string) (parts []string, denied []bool) {
 	}
 	for _, m := range clauseEnd.FindAllStringIndex(l, -1) {
 		add(m[0])
-		at, not = m[1], slices.Contains(lexicon["turnAgainst"], strings.ToLower(l[m[0]:m[1]]))
+		at, not = m[1], lexicon.Has("turnAgainst", strings.ToLower(l[m[0]:m[1]]))
 	}
 	add(len(l))
 	return parts, denied
@@ -605,16 +605,12 @@ func putForward(options []Choice, p string, t token, before, after string, known
 	switch {
 	case before == "over": // "B over A"
 		return false
-	case joining(after) || slices.Contains([]string{"is", "are", "seems", "appears", "fits", "matches", "would", "looks", "over", "ist", "sind", "est", "sont", "es", "son", "é", "são"}, after):
+	case joining(after) || lexicon.Has("afterOption", after):
 		if before == "" || joining(before) || before == "either" || before == "think" || before == "both" {
 			return true
 		}
 	case after == "":
-		if known {
-			return true
-		}
-		switch before {
-		case "", "is", "it's", "are", "be", "choose", "pick", "select", "say", "with", "to", "leaves", "it", "only", "actually", "so", "therefore", "hence", "or", "and", "either", "both", "thus", "answer":
+		if known || before == "" || lexicon.Has("beforeOption", before) {
 			return true
 		}
 	}
@@ -735,13 +731,8 @@ func begun(l string) (value, ok bool) {
 
 // verdict is what a word says.
 func verdict(w string) (value, ok bool) {
-	switch w {
-	case "true", "correct", "yes", "yeah", "yep", "sí", "sim", "oui", "ja", "да", "是", "是的", "对", "はい", "예", "네":
-		return true, true
-	case "false", "incorrect", "wrong", "untrue", "no", "nope", "non", "não", "nein", "nee", "нет", "否", "不是", "不", "いいえ", "아니요":
-		return false, true
-	}
-	return false, false
+	value = lexicon.Has("yes", w)
+	return value, value || lexicon.Has("no", w)
 }
 
 var (
