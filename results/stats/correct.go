@@ -46,12 +46,6 @@ func FixedWeight(lambda float64) Weighing {
 	return func(s Stratum) ([]float64, Undefined) { return repeated(lambda, len(s.Labels)), "" }
 }
 
-// plugIn weighs by the best lambda of all labelled cases.
-func plugIn(s Stratum) ([]float64, Undefined) {
-	l, why := bestLambda(s, func(int) bool { return true })
-	return repeated(l, len(s.Labels)), why
-}
-
 // folds a cross-fitted lambda has at most.
 const folds = 10
 

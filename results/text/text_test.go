@@ -362,3 +362,22 @@ func BenchmarkDistance800(b *testing.B) {
 		Distance(x, y)
 	}
 }
+
+// distanceRatio is 1 - Distance/max(length), in 0..1; 1 for two empty strings.
+func distanceRatio(a, b string) float64 {
+	n := max(len([]rune(a)), len([]rune(b)))
+	if n == 0 {
+		return 1
+	}
+	return 1 - float64(Distance(a, b))/float64(n)
+}
+
+// substring is the least Levenshtein distance between q and any substring of s,
+// the empty one included.
+func substring(q, s string) int {
+	if strings.Contains(s, q) {
+		return 0
+	}
+	_, best, _ := newPattern([]rune(q)).run([]rune(s), true, nil)
+	return best
+}
