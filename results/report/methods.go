@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/backends"
 	"assay/results"
 	"assay/results/text"
 )
@@ -115,7 +114,7 @@ func modelSentences(man results.Manifest, key string) (out []sentence) {
 	}
 	asked, _ := man.Asked(key)
 	return []sentence{{said("model", struct {
-		backends.Identity
+		Is                          any
 		Key, Name, Weights, Options string
 		Think                       *bool
 	}{id, key, name, results.Digest(id.Digest).Short(), string(asked.Options), asked.Think}), fromServer}}
@@ -127,9 +126,9 @@ func judgeSentences(man results.Manifest) []sentence {
 	for _, name := range slices.Sorted(maps.Keys(man.Judges)) {
 		asked, _ := man.AskedJudge(name)
 		judges = append(judges, sentence{said("judge", struct {
+			results.ModelSetting
 			Name, Kind string
-			Sampling   *backends.Sampling
-		}{name, man.Judges[name], asked.Sampling}), fromSetting})
+		}{asked, name, man.Judges[name]}), fromSetting})
 	}
 	return judges
 }
