@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"image"
-	"image/draw"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,55 +149,4 @@ func (d previewCondition) inWords() string {
 		return "no pixel differs"
 	}
 	return fmt.Sprintf("%.1f %% differ, by up to %d", 100*d.Changed, d.Max)
-}
-
-// Pair draws one condition beside its difference to the baseline, without words.
-func (s previewSubject) Pair(name string, side int) (previewCondition, image.Image, error) {
-	choice, err := choiceOf(name)
-	if err != nil {
-		return previewCondition{}, nil, err
-	}
-	list, missing, err := s.conditions(choice)
-	if err != nil || len(list) < 2 {
-		return previewCondition{}, nil, fmt.Errorf("%s has no condition %s: %v %w", s.Name, name, missing, err)
-	}
-	base, err := s.render(list[0])
-	if err != nil {
-		return previewCondition{}, nil, err
-	}
-	d, err := s.render(list[1])
-	if err != nil {
-		return previewCondition{}, nil, err
-	}
-	d.compare(base.pixels)
-	return d, beside(small(d.pixels, side), small(differences(base.pixels, d.pixels), side)), nil
-}
-
-// Base draws the baseline beside itself with the regions of the question.
-func (s previewSubject) Base(side int) (image.Image, error) {
-	list, _, err := s.conditions(study.Choice{})
-	if err != nil {
-		return nil, err
-	}
-	base, err := s.render(list[0])
-	if err != nil {
-		return nil, err
-	}
-	marked := small(base.pixels, side)
-	s.outline(marked)
-	return beside(small(base.pixels, side), marked), nil
-}
-
-func beside(pictures ...image.Image) image.Image {
-	w, h := -gap, 0
-	for _, p := range pictures {
-		w, h = w+p.Bounds().Dx()+gap, max(h, p.Bounds().Dy())
-	}
-	out := image.NewRGBA(image.Rect(0, 0, w, h))
-	x := 0
-	for _, p := range pictures {
-		draw.Draw(out, image.Rectangle{Max: p.Bounds().Size()}.Add(image.Pt(x, 0)), p, p.Bounds().Min, draw.Src)
-		x += p.Bounds().Dx() + gap
-	}
-	return out
 }
