@@ -1,4 +1,4 @@
-// Turn has the workers of one machine wait for each other: timed slices have
+// A turn has the workers of one machine wait for each other: timed slices have
 // their GPUs to themselves, and nothing untimed runs beside them. The locks are files;
 // the kernel gives them back when a process ends, however it ends.
 
@@ -20,7 +20,7 @@ import (
 // turn is what a process holds until Close.
 type turn struct{ files []*flock.Flock }
 
-// Close gives it back; a nil Turn holds nothing.
+// Close gives it back; a nil turn holds nothing.
 func (t *turn) Close() {
 	if t == nil {
 		return

@@ -53,7 +53,7 @@ func (q Question) Read(answer string) (string, bool) {
 	return a, len(q.Options) == 0 && len(q.Scale) == 0
 }
 
-// Committed is what an output commits to (text.Read), as the question words it: an option, a
+// Committed is what an output commits to (text.ReadAnswer), as the question words it: an option, a
 // grade or an alias, or as it stands where it is none of them; "": it commits to nothing, or to
 // several.
 func (q Question) Committed(output string) string {
