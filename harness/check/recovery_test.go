@@ -121,7 +121,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	srv := servers.NewServers(cfg)
+	srv := servers.NewServers(experiment.Setup(cfg))
 	defer srv.Close()
 	sum, err := b.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, Notes: io.Discard})
 	if err != nil {

@@ -88,7 +88,7 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known) (mad
 	if _, here, err := machine.ThisMachine().At(ctx, w.URL); w.KeyEnv != "" && err == nil && here {
 		return made, draftWrong("--key-env: a key from the environment is never sent to a server on this machine; put it into a file and give that with --key-file")
 	}
-	key, err := config.APIKey("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
+	key, err := backends.APIKey("backend server", w.KeyEnv, w.KeyFile, os.Getenv)
 	if err != nil {
 		return made, wrongError{err}
 	}

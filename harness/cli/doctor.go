@@ -43,7 +43,7 @@ func (s streams) doctorCommand() *cli.Command {
 			}
 			s.reap(c, cfg.Store)
 			prompts, unread := longestOf(c.Context, cfg)
-			srv := servers.NewServers(cfg)
+			srv := servers.NewServers(experiment.Setup(cfg))
 			defer srv.Close()
 			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
 				Endpoint: func(model string) (run.Endpoint, error) { return experiment.Connect(cfg, model, srv) },

@@ -28,6 +28,8 @@ var never = []struct {
 	{"results/text/...", "harness/...", nil},
 	{"results", "harness/...", nil},
 	{"harness/machine/...", "harness/study/...", nil},
+	{"harness/machine/...", "harness/config/...", nil},
+	{"harness/servers/...", "harness/config/...", nil},
 	{"harness/servers/...", "harness/judge/...", nil},
 	{"harness/config/...", "harness/study/...", nil},
 	{"harness/config/...", "backends/kinds", nil},

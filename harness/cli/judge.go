@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/harness/page"
 	"assay/harness/plan"
@@ -50,7 +51,7 @@ func (s streams) judgeCommand() *cli.Command {
 				_, err := fmt.Fprintf(s.Out, "%s: %d cases, one a line%s\n", to, cases, wait)
 				return environment(err)
 			}
-			srv := servers.NewServers(b.Config)
+			srv := servers.NewServers(experiment.Setup(b.Config))
 			defer srv.Close()
 			tally, err := b.Judge(c.Context, p, st, srv, s.Err)
 			if c.Context.Err() != nil && err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/dataset/table"
 	"assay/harness/exchange"
@@ -109,7 +110,7 @@ func importOf(c *cli.Context, cfg *config.Config) (*imported, error) {
 	if t.Model == "" && len(models) == 1 {
 		t.Model = models[0]
 	}
-	at := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.Name == t.Model })
+	at := slices.IndexFunc(cfg.Models, func(m backends.Model) bool { return m.Name == t.Model })
 	if !slices.Contains(models, t.Model) {
 		return nil, usage("import predictions: --model: expected a model on a backend of kind: imported (%s), found %q", strings.Join(models, ", "), t.Model)
 	}

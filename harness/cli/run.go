@@ -78,7 +78,7 @@ func (s streams) run(c *cli.Context) error {
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
 	servers.Reap(b.Config.Store, s.Err)
-	srv := servers.NewServers(b.Config)
+	srv := servers.NewServers(experiment.Setup(b.Config))
 	defer srv.Close()
 
 	if c.IsSet("metrics") {

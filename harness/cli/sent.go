@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
@@ -78,7 +79,7 @@ func (s *sender) open() error {
 	if err != nil {
 		return err
 	}
-	s.exp, s.servers = b, servers.NewServers(cfg)
+	s.exp, s.servers = b, servers.NewServers(experiment.Setup(cfg))
 	s.servers.Dial = experiment.HangUp // nothing is ever sent
 	s.items = map[string]map[string]*dataset.Item{}
 	for _, sc := range cfg.Studies {
@@ -99,7 +100,7 @@ func (s *sender) planned(k results.Key) (plan.Trial, error) {
 		return t, fmt.Errorf("the data set of study %s has no item %s any more", k.Study, k.Item)
 	}
 	st := s.exp.Studies[k.Study]
-	i := slices.IndexFunc(s.exp.Config.Models, func(m config.Model) bool { return m.Name == k.Model })
+	i := slices.IndexFunc(s.exp.Config.Models, func(m backends.Model) bool { return m.Name == k.Model })
 	if i < 0 {
 		return t, fmt.Errorf("%s has no model %s any more", s.exp.Config.File, k.Model)
 	}

@@ -139,7 +139,7 @@ func (s streams) list(rows []listed, asJSON bool) error {
 }
 
 func (s streams) show(c *cli.Context, b *experiment.Bench, t plan.Trial) error {
-	srv := servers.NewServers(b.Config)
+	srv := servers.NewServers(experiment.Setup(b.Config))
 	srv.Dial = experiment.HangUp
 	defer srv.Close()
 	end, err := experiment.Connect(b.Config, t.Key.Model, srv)

@@ -95,7 +95,7 @@ func gpus(cfg *config.Config) []results.HostGPU {
 	for _, m := range cfg.Served().Models {
 		places[m.Name] = results.PlaceLocal
 	}
-	probes, _ := machine.FindProbes(cfg, places, nil) // a run says what is wrong with them
+	probes, _ := machine.FindProbes(experiment.Setup(cfg), places, nil) // a run says what is wrong with them
 	var devices []telemetry.Device
 	for _, p := range probes {
 		devices = append(devices, p.Describe())

@@ -18,9 +18,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"assay/backends"
@@ -29,6 +27,7 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/timing"
+	"assay/timing/telemetry"
 )
 
 // Config is a resolved bench.yaml: defaults are filled in, names are checked,
@@ -41,48 +40,14 @@ type Config struct {
 	Store    string // path of the SQLite file
 	Rules    string // of results.Rules
 	Datasets []dataset.Source
-	Backends []Backend
-	Models   []Model
+	Backends []backends.Server
+	Models   []backends.Model
 	Judges   []Judge
 	Studies  []Study
 	Prompts  map[string]string // template text by prompt name, read from the files named
 
-	Telemetry Telemetry
+	Telemetry telemetry.Settings
 	Cost      *results.Cost // nil: no prices are given
-}
-
-// Backend is a server.
-type Backend struct {
-	Name     string
-	Kind     string // of Known.Kinds
-	Protocol string // phantom only: the kind that it speaks as, of Known.Protocols
-	Caches   bool   // phantom only: it remembers prompts and pictures
-	Slots    int    `json:",omitempty"` // phantom only: replies that are worked on together; 0: no limit
-	URL      string // http or https, without credentials or a trailing slash; not for phantom
-	KeyEnv   string // environment variable that holds the API key
-	KeyFile  string // file that holds it
-	Place    string // "local" or "remote": where it is, whatever its address says; "": its address says
-	CAFile   string // PEM file with the certificates of authorities to believe beside the system's
-	Options  map[string]any
-	Omit     []string `json:",omitempty"` // fields of requests that are left out, of its kind's Omits
-
-	Command      []string      // starts the server; empty: somebody else does; {port} stands for Port
-	Port         int           `json:",omitempty"` // what {port} in url was filled with; 0: it was not there
-	StartTimeout time.Duration // until it is healthy
-	Restarts     int           // after its death, per block, >= 0
-	// SharesGPU says that judging on it would disturb timed trials.
-	SharesGPU bool
-}
-
-// Start is Command with its port filled in.
-func (b Backend) Start() []string {
-	out := slices.Clone(b.Command)
-	for i, word := range out {
-		if b.Port > 0 {
-			out[i] = strings.ReplaceAll(word, "{port}", strconv.Itoa(b.Port))
-		}
-	}
-	return out
 }
 
 // Shift moves the servers whose url has {port} up by n ports, so that parts of a run
@@ -105,24 +70,6 @@ func (c *Config) Shift(n int) error {
 		b.URL = u.String()
 	}
 	return nil
-}
-
-// Phantom says that the backend is started inside the run.
-func (b Backend) Phantom() bool { return b.Kind == KindPhantom }
-
-// Imported says that its answers are made elsewhere.
-func (b Backend) Imported() bool { return b.Kind == KindImported }
-
-// Model is a model on a backend; Name is results.Key.Model.
-type Model struct {
-	Name    string
-	Backend string
-	Model   string // the server's name for it
-	Think   *bool  // nil: the model's own default
-	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
-
-	Groups     []string `json:",omitempty"` // for means over groups of models
-	Parameters *float64 `json:",omitempty"` // nil: as its server says
 }
 
 // Judge is a judge by name. The fields from Backend to Repeats are for judges that ask
@@ -203,40 +150,3 @@ type Rubric struct {
 	Name   string
 	Judges []string
 }
-
-// Telemetry says what is watched during a run.
-type Telemetry struct {
-	Hz      int      // samples per second, 1 to 100
-	Auto    bool     // whatever is found
-	Devices []string // of Devices(); nothing is watched if there are none and Auto is false
-	// GPUs are those that the models' servers use, each by the driver's index, UUID
-	// or PCI address; none: a run finds out.
-	GPUs []string
-	// Remote are exporters of the metrics of servers' GPUs elsewhere.
-	Remote []Remote `json:",omitempty"`
-	// Meters are power meters in front of this machine.
-	Meters []meter `json:",omitempty"`
-	// Calibration is the path of a file that assay calibrate wrote; "": none.
-	Calibration string `json:",omitempty"`
-}
-
-// meter is a plug that serves its power as JSON.
-type meter struct {
-	URL   string
-	Field string `json:",omitempty"` // path of the watts; "": as a Shelly or Tasmota has it
-}
-
-// Remote is an exporter that knows the GPUs of a backend on another machine.
-type Remote struct {
-	URL     string
-	Backend string
-	GPUs    []string `json:",omitempty"` // index or UUID; none: all that it knows
-	KeyEnv  string   `json:",omitempty"` // environment variable that holds its key; "": none
-	KeyFile string   `json:",omitempty"`
-}
-
-// devices are the kinds of device that can be watched.
-func devices() []string { return []string{"nvidia", "amd", "rapl", "host", "phantom"} }
-
-// Watches says whether devices of a kind are to be looked for.
-func (t Telemetry) Watches(kind string) bool { return t.Auto || slices.Contains(t.Devices, kind) }

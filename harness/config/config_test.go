@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/backends"
 	"assay/harness/dataset"
 	"assay/perturb"
 )
@@ -336,7 +337,7 @@ func TestGroupsOfModels(t *testing.T) {
 		parameters float64
 	}{"group: open": {groups: []string{"open"}}, "group: [open, medical], parameters: 4.3e9": {[]string{"open", "medical"}, 4.3e9}, "parameters: 27000000000": {parameters: 27e9}} {
 		models := parsed(t, with(more)).Models
-		m := models[slices.IndexFunc(models, func(m Model) bool { return m.Name == "honest" })]
+		m := models[slices.IndexFunc(models, func(m backends.Model) bool { return m.Name == "honest" })]
 		if !slices.Equal(m.Groups, want.groups) || (m.Parameters != nil) != (want.parameters > 0) || m.Parameters != nil && *m.Parameters != want.parameters {
 			t.Errorf("%s: %v, %v", more, m.Groups, m.Parameters)
 		}

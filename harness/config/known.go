@@ -74,12 +74,6 @@ type JudgeKey struct {
 // judgeHosted is the kind of a model behind a hosted API.
 const judgeHosted = "hosted"
 
-// The kinds of backends that are no server.
-const (
-	KindPhantom  = "phantom"  // started inside the run; speaks as another kind
-	KindImported = "imported" // answers made elsewhere, which are brought in
-)
-
 // What is assumed when bench.yaml does not say.
 const (
 	defaultSeed           = 1

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"assay/backends"
 	"assay/results"
 	"assay/results/text"
+	"assay/timing/telemetry"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 	defaultRestarts     = 3
 )
 
-func (c *checker) telemetry(s section) Telemetry {
-	t := Telemetry{Hz: defaultHz, Auto: true}
+func (c *checker) telemetry(s section) telemetry.Settings {
+	t := telemetry.Settings{Hz: defaultHz, Auto: true}
 	n := s.get("telemetry")
 	if n == nil {
 		return t
@@ -33,7 +35,7 @@ func (c *checker) telemetry(s section) Telemetry {
 	if in.get("calibration") != nil {
 		t.Calibration = in.file("calibration")
 	}
-	in.asks("devices", Rule{Type: List, Values: devices(), Names: []string{"auto", "none"}, Default: "auto"})
+	in.asks("devices", Rule{Type: List, Values: telemetry.Sources(), Names: []string{"auto", "none"}, Default: "auto"})
 	d := in.get("devices")
 	if d == nil || d.Kind == isText && d.Raw == "auto" {
 		return t
@@ -43,13 +45,13 @@ func (c *checker) telemetry(s section) Telemetry {
 		return t
 	}
 	if d.Kind != isList {
-		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(devices(), ", "), d.Found())
+		in.wrong("devices", d, "expected auto, none, or a list of %s, found %s", strings.Join(telemetry.Sources(), ", "), d.Found())
 		return t
 	}
 	list, _ := in.words("devices")
 	for _, w := range list {
-		if !slices.Contains(devices(), w.text) {
-			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(devices()), shown(w.text), text.DidYouMean(w.text, devices()))
+		if !slices.Contains(telemetry.Sources(), w.text) {
+			c.Errorf(w.at, w.path, "expected %s, found %s%s", oneOf(telemetry.Sources()), shown(w.text), text.DidYouMean(w.text, telemetry.Sources()))
 			continue
 		}
 		t.Devices = append(t.Devices, w.text)
@@ -89,7 +91,7 @@ func (s section) gpus() (out []string) {
 }
 
 // remotes are the exporters of servers' GPUs elsewhere.
-func (c *checker) remotes(s section) (out []Remote) {
+func (c *checker) remotes(s section) (out []telemetry.Remote) {
 	s.asks("remote", Rule{Type: List})
 	n := s.get("remote")
 	if n == nil {
@@ -100,7 +102,7 @@ func (c *checker) remotes(s section) (out []Remote) {
 	}
 	for i, it := range n.Items {
 		in := c.section(it, fmt.Sprintf("%s[%d]", JoinPath(s.path, "remote"), i), "backend", "url", "gpus", "api_key_env", "api_key_file")
-		r := Remote{GPUs: in.gpus()}
+		r := telemetry.Remote{GPUs: in.gpus()}
 		if w, ok := in.text("backend"); in.need("backend") && ok && c.refer(&c.backends, w) {
 			r.Backend = w.text
 		}
@@ -117,7 +119,7 @@ func (c *checker) remotes(s section) (out []Remote) {
 }
 
 // meters are plugs in front of this machine.
-func (c *checker) meters(s section) (out []meter) {
+func (c *checker) meters(s section) (out []telemetry.Plug) {
 	s.asks("meters", Rule{Type: List})
 	n := s.get("meters")
 	if n == nil {
@@ -128,7 +130,7 @@ func (c *checker) meters(s section) (out []meter) {
 	}
 	for i, it := range n.Items {
 		in := c.section(it, fmt.Sprintf("%s[%d]", JoinPath(s.path, "meters"), i), "url", "field")
-		var m meter
+		var m telemetry.Plug
 		if w, ok := in.text("url"); in.need("url") && ok {
 			base, query, asks := strings.Cut(w.text, "?") // plugs are asked by a query
 			address, _, found := readAddress(base)
@@ -206,7 +208,7 @@ func (c *checker) cost(s section) *results.Cost {
 
 // managed are the keys of a server that the run starts itself. local: its
 // address is on this machine.
-func (s section) managed(b *Backend, local bool) {
+func (s section) managed(b *backends.Server, local bool) {
 	b.SharesGPU, b.StartTimeout, b.Restarts = true, defaultStartTimeout, defaultRestarts
 	if f := s.flag("shares_gpu"); f != nil {
 		b.SharesGPU = *f

@@ -11,6 +11,7 @@ import (
 
 	"testing/fstest"
 
+	"assay/backends"
 	"assay/harness/judge"
 	"assay/perturb"
 )
@@ -63,7 +64,7 @@ func testKnown() Known {
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},
 		},
-		Kinds:     []ServerKind{{Name: "ollama"}, {"llamacpp", omits}, {"vllm", omits}, {"openai", omits}, {Name: KindPhantom}, {Name: KindImported}},
+		Kinds:     []ServerKind{{Name: "ollama"}, {"llamacpp", omits}, {"vllm", omits}, {"openai", omits}, {Name: backends.KindPhantom}, {Name: backends.KindImported}},
 		Phantoms:  []string{"honest", "silent-sycophant", "disclosing-sycophant", "blind"},
 		Protocols: []string{"ollama", "llamacpp", "vllm"},
 	}

@@ -232,8 +232,8 @@ func (c *checker) kind(n *Node, path string, kinds []string) string {
 	return ""
 }
 
-func (c *checker) backend(name string, n *Node) Backend {
-	b := Backend{Name: name}
+func (c *checker) backend(name string, n *Node) backends.Server {
+	b := backends.Server{Name: name}
 	path := JoinPath("backends", name)
 	b.Kind = c.kind(n, path, kindNames(c.known.Kinds))
 	if b.Kind == "" {
@@ -392,8 +392,8 @@ func (c *checker) option(n *Node, path string) {
 	}
 }
 
-func (c *checker) model(cfg *Config, name string, n *Node) Model {
-	m := Model{Name: name, Model: name}
+func (c *checker) model(cfg *Config, name string, n *Node) backends.Model {
+	m := backends.Model{Name: name, Model: name}
 	s := c.section(n, JoinPath("models", name), "backend", "model", "think", "vision", "group", "parameters")
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)

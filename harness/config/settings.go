@@ -126,7 +126,7 @@ func (s Study) Setting() results.StudySetting {
 }
 
 // Asked is how a model is asked.
-func (c *Config) Asked(m Model) results.ModelSetting {
+func (c *Config) Asked(m backends.Model) results.ModelSetting {
 	asked := c.asked(m.Backend, m.Model)
 	asked.Think, asked.Groups, asked.Parameters = m.Think, m.Groups, m.Parameters
 	return asked
@@ -202,10 +202,10 @@ func samplingSettings(m map[string]string, p string, s backends.Sampling) {
 }
 
 // Backend is the one of a name; false: there is none.
-func (c *Config) Backend(name string) (Backend, bool) {
-	i := slices.IndexFunc(c.Backends, func(b Backend) bool { return b.Name == name })
+func (c *Config) Backend(name string) (backends.Server, bool) {
+	i := slices.IndexFunc(c.Backends, func(b backends.Server) bool { return b.Name == name })
 	if i < 0 {
-		return Backend{}, false
+		return backends.Server{}, false
 	}
 	return c.Backends[i], true
 }

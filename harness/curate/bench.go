@@ -87,7 +87,7 @@ func LookForContamination(ctx context.Context, b *experiment.Bench, w Wanted, no
 	if r.Created, err = st.created(ctx, time.Now().UTC().Truncate(time.Second)); err != nil {
 		return nil, err
 	}
-	srv := servers.NewServers(b.Config)
+	srv := servers.NewServers(experiment.Setup(b.Config))
 	defer srv.Close()
 	r.Run = results.Manifest{Name: b.Config.Name, Created: r.Created, Seed: b.Config.Seed, Models: map[string]backends.Identity{}}
 	if set.Synthetic {
@@ -126,7 +126,7 @@ func LookForContamination(ctx context.Context, b *experiment.Bench, w Wanted, no
 // chosen is the data set that is wanted, and how models are asked about it.
 func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, error) {
 	for _, name := range w.Models {
-		if !slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Name == name }) {
+		if !slices.ContainsFunc(b.Config.Models, func(m backends.Model) bool { return m.Name == name }) {
 			return nil, config.Study{}, fmt.Errorf("%s has no model %q", b.Config.File, name)
 		}
 	}
@@ -152,7 +152,7 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *answerStore, srv *servers.Servers, model config.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (continuedModel, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *answerStore, srv *servers.Servers, model backends.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (continuedModel, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
 		return continuedModel{}, err

@@ -282,7 +282,7 @@ func ConnectJudge(cfg *config.Config, name string) (a leakAsking, end func(), er
 	if err != nil {
 		return a, nil, err
 	}
-	srv := servers.NewServers(cfg)
+	srv := servers.NewServers(experiment.Setup(cfg))
 	m, err := experiment.ModelOf(j, srv)
 	if err == nil && j.Hosted != nil {
 		m.Backend, err = experiment.ConnectHosted(j, 0)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
@@ -19,6 +20,7 @@ import (
 	"assay/results"
 	"assay/results/store"
 	"assay/results/text"
+	"assay/timing/telemetry"
 )
 
 // Answers are what probes, models without pictures, said to the items of a data set.
@@ -121,7 +123,7 @@ func Ask(ctx context.Context, b *experiment.Bench, a Asking) (*Answers, error) {
 	}
 	defer st.Close()
 	defer context.AfterFunc(ctx, st.MarkStopping)()
-	srv := servers.NewServers(&cfg)
+	srv := servers.NewServers(experiment.Setup(&cfg))
 	defer srv.Close()
 	sum, err := bench.Answer(ctx, p, st, &man, experiment.Asking{Servers: srv, RetryFailed: true, Notes: a.Notes, Width: a.Width, Terminal: a.Terminal})
 	if err != nil {
@@ -146,7 +148,7 @@ func without(cfg config.Config, a Asking) (config.Config, error) {
 		return cfg, fmt.Errorf("%s has no study of data set %s, whose prompt and judges probes need", cfg.File, a.Dataset)
 	}
 	for _, name := range a.Probes {
-		if !slices.ContainsFunc(cfg.Models, func(m config.Model) bool { return m.Name == name }) {
+		if !slices.ContainsFunc(cfg.Models, func(m backends.Model) bool { return m.Name == name }) {
 			return cfg, fmt.Errorf("%s has no model %q", cfg.File, name)
 		}
 	}
@@ -173,7 +175,7 @@ func without(cfg config.Config, a Asking) (config.Config, error) {
 		}
 	}
 	s.Rubrics, s.NeedsFrom, s.Knowing = judged, nil, false
-	cfg.Studies, cfg.Store, cfg.Telemetry, cfg.Cost = []config.Study{s}, ProbesStore(cfg.Store), config.Telemetry{}, nil
+	cfg.Studies, cfg.Store, cfg.Telemetry, cfg.Cost = []config.Study{s}, ProbesStore(cfg.Store), telemetry.Settings{}, nil
 	return cfg, nil
 }
 

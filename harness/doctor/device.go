@@ -15,6 +15,7 @@ import (
 
 	"github.com/shirou/gopsutil/v3/disk"
 
+	"assay/harness/experiment"
 	"assay/harness/machine"
 	"assay/results"
 	"assay/results/store"
@@ -24,7 +25,8 @@ import (
 
 // devices looks for what a run would watch, and measures how often it changes.
 func (d *examination) devices(ctx context.Context) {
-	probes, bad := machine.FindProbes(d.Config, machine.Places(ctx, d.Config, d.site), d.Activity)
+	setup := experiment.Setup(d.Config)
+	probes, bad := machine.FindProbes(setup, machine.Places(ctx, setup, d.site), d.Activity)
 	for _, p := range bad {
 		l := note
 		if !d.Config.Telemetry.Auto {
@@ -115,7 +117,7 @@ func (d *examination) gpus(ctx context.Context, gpus []machine.GPU) {
 		if d.out.Servers[i].Place != results.PlaceLocal || !d.out.Servers[i].Reachable {
 			continue // nothing of it is in memory
 		}
-		e := d.site.Evidence(ctx, d.Config, b)
+		e := d.site.Evidence(ctx, experiment.Setup(d.Config), b)
 		e.GPUs, e.VRAM = gpus, d.vram[b.Name]
 		h, census := e.Claim()
 		about := "backend " + b.Name

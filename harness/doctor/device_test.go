@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/machine"
 	"assay/results"
@@ -34,32 +35,32 @@ func gpu(n int, pids ...int) machine.GPU {
 func TestTheDoctorSaysWhereServersAreAndWhoseGPUs(t *testing.T) {
 	for _, c := range []struct {
 		what    string
-		backend config.Backend
+		backend backends.Server
 		named   []string
 		gpus    []machine.GPU
 		want    []string
 	}{
-		{"ours and a stranger's", config.Backend{URL: "http://127.0.0.1:8080"}, nil, []machine.GPU{gpu(0, 4001), gpu(1, 10, 4001)}, []string{
+		{"ours and a stranger's", backends.Server{URL: "http://127.0.0.1:8080"}, nil, []machine.GPU{gpu(0, 4001), gpu(1, 10, 4001)}, []string{
 			"ok backend b: is on this machine, so its devices are watched for it: at 127.0.0.1:8080 listens llama-server (10)",
 			"ok backend b: its GPUs are GPU-1: processes of llama-server (10), the server",
 			"warning backend b: python (4001), which is not its server, uses its GPU GPU-1",
 		}},
-		{"nothing tells", config.Backend{URL: "http://127.0.0.1:8081"}, nil, []machine.GPU{gpu(0, 4001), gpu(1)}, []string{
+		{"nothing tells", backends.Server{URL: "http://127.0.0.1:8081"}, nil, []machine.GPU{gpu(0, 4001), gpu(1)}, []string{
 			"ok backend b: is on this machine, so its devices are watched for it: 127.0.0.1:8081 is this machine; no process of it listens there",
 			"warning backend b: which GPUs work for it is not known, so its energies will be unknown",
 		}},
-		{"assumed", config.Backend{URL: "http://127.0.0.1:8081"}, nil, []machine.GPU{gpu(0, 4001)}, []string{
+		{"assumed", backends.Server{URL: "http://127.0.0.1:8081"}, nil, []machine.GPU{gpu(0, 4001)}, []string{
 			"ok backend b: is on this machine", "warning backend b: its GPUs are assumed to be GPU-0: it is the only GPU of this machine",
 		}},
-		{"elsewhere", config.Backend{URL: "http://127.0.0.1:8080", Place: "remote"}, nil, []machine.GPU{gpu(0, 10)}, []string{
+		{"elsewhere", backends.Server{URL: "http://127.0.0.1:8080", Place: "remote"}, nil, []machine.GPU{gpu(0, 10)}, []string{
 			"note backend b: is on another machine, so its energies will be unknown: bench.yaml says so (place: remote)",
 		}},
-		{"named", config.Backend{URL: "http://127.0.0.1:8080"}, []string{"1", "7"}, []machine.GPU{gpu(0, 4001), gpu(1, 10)}, []string{
+		{"named", backends.Server{URL: "http://127.0.0.1:8080"}, []string{"1", "7"}, []machine.GPU{gpu(0, 4001), gpu(1, 10)}, []string{
 			"ok backend b: is on this machine", "ok telemetry.gpus: 1 is T4 (GPU-1)", "problem telemetry.gpus: telemetry.gpus names 7, which is not among the GPUs under watch: 0 GPU-0 (), 1 GPU-1 ()",
 		}},
 	} {
 		c.backend.Name, c.backend.Kind = "b", "llamacpp"
-		d := &examination{Patient: Patient{Config: &config.Config{Backends: []config.Backend{c.backend}, Telemetry: config.Telemetry{GPUs: c.named}}}, site: machineOf(), vram: map[string]*int64{}}
+		d := &examination{Patient: Patient{Config: &config.Config{Backends: []backends.Server{c.backend}, Telemetry: telemetry.Settings{GPUs: c.named}}}, site: machineOf(), vram: map[string]*int64{}}
 		st := serverFound{Reachable: true}
 		d.place(t.Context(), c.backend, &st)
 		if st.Place == "" || st.PlaceWhy == "" || c.backend.Place == "" && st.Place != results.PlaceLocal {

@@ -9,7 +9,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
-	"assay/harness/config"
 	"assay/harness/run"
 )
 
@@ -32,7 +31,7 @@ const slack = 10
 
 // fits compares the longest planned prompt of a model with the server's context. id is
 // empty of a server that does not run.
-func (d *examination) fits(ctx context.Context, b config.Backend, name, about string, id backends.Identity, ask bool) *longest {
+func (d *examination) fits(ctx context.Context, b backends.Server, name, about string, id backends.Identity, ask bool) *longest {
 	prompts := d.Prompts[name]
 	if len(prompts) == 0 {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/backends"
-	"assay/harness/config"
 	"assay/harness/run"
 	"assay/results"
 	"assay/timing"
@@ -87,7 +86,7 @@ func TestLongestPromptsAreHeldAgainstTheContext(t *testing.T) {
 		"the picture dropped":   {cutter{context: 512, picture: 900}, 512, 0, []Prompt{shown(prompt("a", 10, 300))}, false, warning, "counts no tokens for its pictures, or drops them", "num_ctx", none, true},
 		"the picture refused":   {cutter{context: 512, picture: 900, refuses: true}, 512, 0, []Prompt{shown(prompt("a", 10, 300))}, false, problem, "a part of it was refused): the server refuses as much, and works with the context of 512", "num_ctx", none, true},
 	} {
-		b := config.Backend{Name: "b", Kind: "ollama", Options: map[string]any{}}
+		b := backends.Server{Name: "b", Kind: "ollama", Options: map[string]any{}}
 		end := run.Endpoint{Backend: &c.server, Model: "m", Context: 2048}
 		if c.numCtx > 0 {
 			b.Options["num_ctx"], end.Context = c.numCtx, c.numCtx
@@ -118,11 +117,11 @@ func TestAContextThatNobodyStates(t *testing.T) {
 		Prompts:  map[string][]Prompt{"m": {{Texts: []string{strings.Repeat("word ", 5000)}, Answers: 9}}},
 		Endpoint: func(string) (run.Endpoint, error) { return run.Endpoint{Backend: &cutter{context: 9000}}, nil },
 	}}
-	l := d.fits(t.Context(), config.Backend{Name: "b", Kind: "openai"}, "m", "model m", backends.Identity{}, true)
+	l := d.fits(t.Context(), backends.Server{Name: "b", Kind: "openai"}, "m", "model m", backends.Identity{}, true)
 	if l == nil || l.Context != nil || l.Tokens < 5000 || len(d.out.Findings) != 1 || d.out.Findings[0].Level != note || !strings.Contains(d.out.Findings[0].Text, "neither the server nor bench.yaml says") {
 		t.Errorf("%+v, %+v", l, d.out.Findings)
 	}
-	if l := d.fits(t.Context(), config.Backend{Name: "b"}, "other", "model other", backends.Identity{}, true); l != nil || len(d.out.Findings) != 1 {
+	if l := d.fits(t.Context(), backends.Server{Name: "b"}, "other", "model other", backends.Identity{}, true); l != nil || len(d.out.Findings) != 1 {
 		t.Errorf("a model without trials: %+v, %+v", l, d.out.Findings)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
-	"assay/harness/config"
 	"assay/harness/servers"
 	"assay/results"
 	"assay/timing"
@@ -53,7 +52,7 @@ const (
 	probeWithin    = 5 * time.Minute // the model may have to be loaded
 )
 
-func (d *examination) server(ctx context.Context, b config.Backend) serverFound {
+func (d *examination) server(ctx context.Context, b backends.Server) serverFound {
 	st := serverFound{Name: b.Name, Kind: b.Kind, URL: b.URL, Command: b.Start()}
 	about := "backend " + b.Name
 	d.place(ctx, b, &st)
@@ -90,7 +89,7 @@ func (d *examination) server(ctx context.Context, b config.Backend) serverFound 
 }
 
 // place says where a server is, and why.
-func (d *examination) place(ctx context.Context, b config.Backend, st *serverFound) {
+func (d *examination) place(ctx context.Context, b backends.Server, st *serverFound) {
 	w := d.site.Locate(ctx, b)
 	st.Place, st.PlaceWhy = w.Place, w.Why
 	switch w.Place {
@@ -102,7 +101,7 @@ func (d *examination) place(ctx context.Context, b config.Backend, st *serverFou
 }
 
 // managed looks at a server that the run will start: whether it can.
-func (d *examination) managed(ctx context.Context, b config.Backend, m *servers.Backend) {
+func (d *examination) managed(ctx context.Context, b backends.Server, m *servers.Backend) {
 	about := "backend " + b.Name
 	if path, err := exec.LookPath(b.Command[0]); err != nil {
 		d.say(problem, about, fmt.Sprintf("the program of its command is not found: %v", err), "install it, or give its whole path")
@@ -148,7 +147,7 @@ func (d *examination) timed() bool {
 	return false
 }
 
-func (d *examination) model(ctx context.Context, be backends.Backend, b config.Backend, name, model string, sees bool) (modelFound, bool) {
+func (d *examination) model(ctx context.Context, be backends.Backend, b backends.Server, name, model string, sees bool) (modelFound, bool) {
 	st := modelFound{Name: name}
 	about := "model " + name
 	if strings.HasPrefix(name, "judge ") {
@@ -263,7 +262,7 @@ func cutDigest(s string) string {
 }
 
 // probe sends three short requests and sees what the caches do.
-func (d *examination) probe(ctx context.Context, be backends.Backend, b config.Backend, model, about string, picture bool, st *modelFound) {
+func (d *examination) probe(ctx context.Context, be backends.Backend, b backends.Server, model, about string, picture bool, st *modelFound) {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	m := backends.Message{Role: backends.User, Text: "Describe what is shown in a few words. If nothing is shown, say so."}
@@ -344,7 +343,7 @@ func (d *examination) probe(ctx context.Context, be backends.Backend, b config.B
 }
 
 // advise says what to change of the server.
-func (d *examination) advise(ctx context.Context, be backends.Backend, b config.Backend, model, about string, st *modelFound) {
+func (d *examination) advise(ctx context.Context, be backends.Backend, b backends.Server, model, about string, st *modelFound) {
 	kind := kinds.Server(b.Kind, b.Protocol)
 	if !d.timed() || st.Identity.Synthetic && kind.Phantom {
 		return

@@ -47,26 +47,26 @@ func TestDoctorSeesWhatServersAndProxiesDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		server server
 		kind   string
-		model  config.Model
+		model  backends.Model
 		keep   any
 		says   string // a finding; "": none of those below
 		level  level
 	}{
-		"fine":             {server{chunks: 1, sees: &yes}, "openai", config.Model{}, nil, "", ""},
-		"a proxy":          {server{chunks: 7, sees: &yes}, "openai", config.Model{}, nil, "proxy_buffering off", warning},
-		"blind":            {server{chunks: 1, sees: &no}, "openai", config.Model{}, nil, "cannot see pictures", problem},
-		"said to see":      {server{chunks: 1, sees: &no}, "openai", config.Model{Vision: &yes}, nil, "", ""},
-		"cannot think":     {server{chunks: 1, sees: &yes, id: backends.Identity{Thinking: &no}}, "openai", config.Model{Think: &yes}, nil, "take think: true away", problem},
-		"unloads":          {server{chunks: 1, sees: &yes}, "ollama", config.Model{}, 0, "keep_alive is 0", problem},
-		"unloads, in text": {server{chunks: 1, sees: &yes}, "ollama", config.Model{}, "0s", "keep_alive is 0", problem},
-		"stays":            {server{chunks: 1, sees: &yes}, "ollama", config.Model{}, "30m", "", ""},
+		"fine":             {server{chunks: 1, sees: &yes}, "openai", backends.Model{}, nil, "", ""},
+		"a proxy":          {server{chunks: 7, sees: &yes}, "openai", backends.Model{}, nil, "proxy_buffering off", warning},
+		"blind":            {server{chunks: 1, sees: &no}, "openai", backends.Model{}, nil, "cannot see pictures", problem},
+		"said to see":      {server{chunks: 1, sees: &no}, "openai", backends.Model{Vision: &yes}, nil, "", ""},
+		"cannot think":     {server{chunks: 1, sees: &yes, id: backends.Identity{Thinking: &no}}, "openai", backends.Model{Think: &yes}, nil, "take think: true away", problem},
+		"unloads":          {server{chunks: 1, sees: &yes}, "ollama", backends.Model{}, 0, "keep_alive is 0", problem},
+		"unloads, in text": {server{chunks: 1, sees: &yes}, "ollama", backends.Model{}, "0s", "keep_alive is 0", problem},
+		"stays":            {server{chunks: 1, sees: &yes}, "ollama", backends.Model{}, "30m", "", ""},
 	} {
 		c.model.Name, c.model.Model, c.model.Backend = "m", "m", "b"
-		b := config.Backend{Name: "b", Kind: c.kind, Options: map[string]any{"num_ctx": 4096}}
+		b := backends.Server{Name: "b", Kind: c.kind, Options: map[string]any{"num_ctx": 4096}}
 		if c.keep != nil {
 			b.Options["keep_alive"] = c.keep
 		}
-		d := &examination{Patient: Patient{Config: &config.Config{Backends: []config.Backend{b}, Models: []config.Model{c.model},
+		d := &examination{Patient: Patient{Config: &config.Config{Backends: []backends.Server{b}, Models: []backends.Model{c.model},
 			Studies: []config.Study{{Name: "cot", Models: []string{"m"}, Timed: true, Cache: "cold"}}}}}
 		d.model(t.Context(), &c.server, b, "m", "m", true)
 		var found []string
@@ -96,7 +96,7 @@ func TestDoctorSeesAModelThatDoesNotStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := config.Backend{Name: "b", Kind: "ollama"}
+		b := backends.Server{Name: "b", Kind: "ollama"}
 		d := &examination{Patient: Patient{Config: &config.Config{Studies: []config.Study{{Timed: true, Cache: "cold"}}}}, vram: map[string]*int64{}}
 		d.advise(t.Context(), be, b, "m", "model m", &modelFound{})
 		s.Close()

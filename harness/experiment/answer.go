@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"assay/backends"
@@ -24,6 +25,11 @@ func Connect(cfg *config.Config, model string, srv *servers.Servers) (run.Endpoi
 	var err error
 	end.Backend, err = srv.Backend(c.Name)
 	return end, err
+}
+
+// Setup is what of a bench.yaml concerns machines.
+func Setup(cfg *config.Config) machine.Setup {
+	return machine.Setup{Dir: filepath.Dir(cfg.File), Store: cfg.Store, Seed: cfg.Seed, Servers: cfg.Backends, Models: cfg.Models, Telemetry: cfg.Telemetry}
 }
 
 // Asking is how the trials of a plan are asked.
@@ -50,8 +56,8 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		Plan: p, Settings: map[string]run.Settings{}, Endpoints: map[string]run.Endpoint{}, Known: man.Models,
 		Store: b.Meter.Store(st), Seed: b.Config.Seed, RetryFailed: a.RetryFailed, Enough: a.Enough, Air: b.Meter.Air(),
 	}
-	m := machine.New(machine.Run{Config: cfg, Store: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host,
-		Silent: func(b config.Backend) bool { return kinds.Server(b.Kind, b.Protocol).Silent }})
+	m := machine.New(machine.Run{Setup: Setup(cfg), Into: st, Activity: a.Servers.Activity, Backend: a.Servers.Backend, Down: a.Servers.Down, Notes: a.Notes, Host: a.Host,
+		Silent: func(b backends.Server) bool { return kinds.Server(b.Kind, b.Protocol).Silent }})
 	a.Servers.Tell = m.Event
 	b.Meter.Watch(m.Latest)
 	job.Clock, job.Watch, job.Begin, job.Ready = m.Clock(), m.Watch(), m.Begin, m.Ready
@@ -65,7 +71,7 @@ func (b *Bench) Answer(ctx context.Context, p *plan.Plan, st *store.Store, man *
 		}
 		job.Endpoints[block.Model] = end
 	}
-	job.Listener, job.Stopped = machine.Listeners(cfg)
+	job.Listener, job.Stopped = machine.Listeners(Setup(cfg))
 	job.Identified = func(ctx context.Context, model string, id backends.Identity) error {
 		man.Models[model] = id
 		if id.Synthetic {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"assay/backends"
 	"assay/backends/hosted"
 	"assay/harness/config"
 	"assay/results/store"
@@ -13,7 +14,7 @@ import (
 
 // ConnectHosted makes the backend of a hosted judge; spent is what was paid before.
 func ConnectHosted(j config.Judge, spent float64) (*hosted.Backend, error) {
-	key, err := config.APIKey("judge "+j.Name, j.Hosted.KeyEnv, j.Hosted.KeyFile, os.Getenv)
+	key, err := backends.APIKey("judge "+j.Name, j.Hosted.KeyEnv, j.Hosted.KeyFile, os.Getenv)
 	if err != nil {
 		return nil, err
 	}

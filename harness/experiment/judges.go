@@ -253,7 +253,7 @@ func (b *Bench) judgeBeside(ctx context.Context, p *plan.Plan, st *store.Store, 
 	}
 	for _, j := range b.Config.Judges {
 		// Rules need a core, which a timed request may need, too; hosted APIs the network.
-		used := slices.ContainsFunc(b.Config.Models, func(m config.Model) bool { return m.Backend == j.Backend })
+		used := slices.ContainsFunc(b.Config.Models, func(m backends.Model) bool { return m.Backend == j.Backend })
 		if b.judges[j.Name] != nil || j.Hosted != nil || used || srv.Config(j.Backend).SharesGPU {
 			delete(slots, j.Name)
 		}

@@ -15,7 +15,7 @@ import (
 // A setting may change while nobody answered under it: of a model by that model's
 // trials, of a study by that study's. What decides which trials there are may not.
 func TestSettingsThatNobodyAnsweredUnderMayChange(t *testing.T) {
-	b := &Bench{Config: &config.Config{Models: []config.Model{{Name: "a.b"}, {Name: "a"}, {Name: "b"}}, Studies: []config.Study{{Name: "cot"}, {Name: "faithfulness"}}}}
+	b := &Bench{Config: &config.Config{Models: []backends.Model{{Name: "a.b"}, {Name: "a"}, {Name: "b"}}, Studies: []config.Study{{Name: "cot"}, {Name: "faithfulness"}}}}
 	at := func(study, model string) results.Key {
 		return results.Key{Study: study, Model: model, Item: "i", Arm: "d", Condition: "baseline"}
 	}
@@ -53,8 +53,8 @@ func TestSettingsOfOlderStoresReadTheSame(t *testing.T) {
 	sampling := backends.Sampling{Temperature: .1, MaxTokens: 700, Seed: &seed}
 	b := &Bench{Config: &config.Config{
 		Datasets: []dataset.Source{{Name: "chest", Kind: "phantom", Items: 48, Size: 512}, {Name: "m3", Kind: "m3cotbench", MaxSide: 1024}, {Name: "rows", Kind: "jsonl"}},
-		Backends: []config.Backend{{Name: "as", Kind: "phantom", Protocol: "ollama", Caches: true}, {Name: "far", Kind: "vllm", Options: map[string]any{"a<b": 1.5}}},
-		Models:   []config.Model{{Name: "a.b", Backend: "as", Model: "honest"}, {Name: "big", Backend: "far", Model: "x", Think: &yes}},
+		Backends: []backends.Server{{Name: "as", Kind: "phantom", Protocol: "ollama", Caches: true}, {Name: "far", Kind: "vllm", Options: map[string]any{"a<b": 1.5}}},
+		Models:   []backends.Model{{Name: "a.b", Backend: "as", Model: "honest"}, {Name: "big", Backend: "far", Model: "x", Think: &yes}},
 		Judges:   []config.Judge{{Name: "lexical", Kind: "lexical"}, {Name: "local", Kind: "model", Backend: "far", Model: "x", Sampling: sampling}},
 		Studies: []config.Study{{Name: "cot", Dataset: "chest", Timed: true, InFlight: 1, PerType: 6, Sampling: sampling},
 			{Name: "faithfulness", Dataset: "m3", InFlight: 3, Sampling: backends.Sampling{Temperature: 1e-7, MaxTokens: 1}}},

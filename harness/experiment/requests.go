@@ -15,7 +15,7 @@ import (
 
 // endpoint is the server of a model and what bench.yaml says of it, but for its
 // adapter; bench.yaml was checked, so it is there.
-func endpoint(cfg *config.Config, model string) (run.Endpoint, config.Backend) {
+func endpoint(cfg *config.Config, model string) (run.Endpoint, backends.Server) {
 	for _, m := range cfg.Models {
 		for _, be := range cfg.Backends {
 			if m.Name == model && be.Name == m.Backend {

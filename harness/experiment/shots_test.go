@@ -76,7 +76,7 @@ func TestRequestsWithAnExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := servers.NewServers(b.Config)
+	servers := servers.NewServers(Setup(b.Config))
 	servers.Dial = HangUp
 	defer servers.Close()
 	picture := regexp.MustCompile(`(data:image/png;base64,|"images":\[")([A-Za-z0-9+/=]+)`)

@@ -15,7 +15,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
-	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/store"
@@ -92,7 +91,7 @@ func (b *Bench) Turns(ctx context.Context, t plan.Trial, adapter backends.Backen
 func (t *shownTurn) Request() (*backends.Request, []byte) { return t.request, t.bytes }
 
 // server is that of a model; a phantom's is where somebody would start it.
-func (b *Bench) server(model string) config.Backend {
+func (b *Bench) server(model string) backends.Server {
 	_, be := endpoint(b.Config, model)
 	be.URL = strings.TrimRight(be.URL, "/")
 	if be.Phantom() {
@@ -134,7 +133,7 @@ func said(req *backends.Request, turn int) string {
 }
 
 // write puts pictures and body into dir, or describes them when dir is empty.
-func (t *shownTurn) write(dir string, turn int, url string, be config.Backend) error {
+func (t *shownTurn) write(dir string, turn int, url string, be backends.Server) error {
 	t.Body = fmt.Sprintf("request-%d.json", turn+1)
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -296,7 +295,7 @@ func swallow(c net.Conn) {
 
 // curl is the command that sends a body as a run does. It names where the key
 // is, and never holds it.
-func curl(url, body string, be config.Backend) string {
+func curl(url, body string, be backends.Server) string {
 	endpoint := kinds.Server(be.Kind, be.Protocol).ChatURL(url)
 	key := ""
 	switch {

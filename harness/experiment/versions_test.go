@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"assay/backends"
 	"assay/harness/config"
 	"assay/harness/judge"
 	"assay/harness/plan"
@@ -19,7 +20,7 @@ import (
 // says: they count while that is unchanged, and stay where it is not.
 func TestJudgmentsOfAnOlderStoreAreOfItsManifestsJudges(t *testing.T) {
 	made := func(tokens int, prompt string) *Bench {
-		cfg := &config.Config{Backends: []config.Backend{{Name: "p", Kind: "phantom", Protocol: "ollama"}},
+		cfg := &config.Config{Backends: []backends.Server{{Name: "p", Kind: "phantom", Protocol: "ollama"}},
 			Judges: []config.Judge{{Name: "j", Kind: "lexical"}, {Name: "j.x", Kind: "model", Backend: "p", Model: "m"}}}
 		cfg.Judges[1].Sampling.MaxTokens = tokens
 		cfg.Studies = []config.Study{{Name: "s", Rubrics: []config.Rubric{{Name: "r", Judges: []string{"j", "j.x"}}}}}
@@ -85,7 +86,7 @@ func TestJudgmentsOfAnOlderStoreAreOfItsManifestsJudges(t *testing.T) {
 // another judge's; what rests on nothing is not.
 func TestAVersionHoldsThatOfWhatItRestsOn(t *testing.T) {
 	versions := func(prompt, from string) map[string]results.Digest {
-		cfg := &config.Config{Backends: []config.Backend{{Name: "p", Kind: "phantom", Protocol: "ollama"}},
+		cfg := &config.Config{Backends: []backends.Server{{Name: "p", Kind: "phantom", Protocol: "ollama"}},
 			Judges: []config.Judge{{Name: "a", Kind: "model", Backend: "p", Model: "m"}, {Name: "b", Kind: "model", Backend: "p", Model: "m"}}}
 		both := []string{"a", "b"}
 		cfg.Studies = []config.Study{{Name: "s", Rubrics: []config.Rubric{{Name: "split", Judges: both}, {Name: "errors", Judges: both}, {Name: "other", Judges: both}}}}

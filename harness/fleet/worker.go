@@ -357,7 +357,7 @@ func (w *Worker) reach(ctx context.Context, model string) error {
 		if m.Name != model {
 			continue
 		}
-		servers := servers.NewServers(w.Bench.Config)
+		servers := servers.NewServers(experiment.Setup(w.Bench.Config))
 		defer servers.Close()
 		if c := servers.Config(m.Backend); len(c.Command) > 0 {
 			return nil
@@ -412,7 +412,7 @@ func (w *Worker) serve(ctx context.Context, kind kind, wanted wanted, sum *summa
 		}
 		defer t.Close()
 	}
-	servers := servers.NewServers(w.Bench.Config)
+	servers := servers.NewServers(experiment.Setup(w.Bench.Config))
 	servers.Stay = true
 	defer servers.Close()
 	serving, leave := context.WithCancel(ctx)

@@ -61,7 +61,7 @@ func watched(t *testing.T, names ...string) (samples []telemetry.Sample, meter [
 			one.Set(telemetry.Energy, int64(1000*shown))
 			samples = append(samples, one)
 			if at%time.Second == 0 {
-				probes, bad := plug.Find([]plug.Use{{URL: s.URL}})
+				probes, bad := plug.Find([]telemetry.Plug{{URL: s.URL}})
 				var m telemetry.Sample
 				if len(bad) > 0 || probes[0].Read(&m) != nil {
 					t.Fatal(bad)

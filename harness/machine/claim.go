@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/harness/config"
+	"assay/backends"
 	"assay/results"
 	"assay/timing/telemetry"
 )
@@ -68,9 +68,9 @@ type evidence struct {
 }
 
 // Evidence is what is known of a backend's server, but for the GPUs.
-func (s Site) Evidence(ctx context.Context, cfg *config.Config, b config.Backend) evidence {
-	e := evidence{Named: cfg.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
-	for _, o := range cfg.Backends {
+func (s Site) Evidence(ctx context.Context, on Setup, b backends.Server) evidence {
+	e := evidence{Named: on.Telemetry.GPUs, Where: s.ByAddress(ctx, b), Table: s.Processes}
+	for _, o := range on.Servers {
 		if o.Name == b.Name || o.Phantom() {
 			continue
 		}

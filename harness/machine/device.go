@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"assay/backends"
 	"assay/backends/phantom"
-	"assay/harness/config"
 	"assay/results"
 	"assay/timing"
 	"assay/timing/telemetry"
@@ -20,21 +20,21 @@ import (
 )
 
 // phantomCard is the GPU that phantom backends work on.
-func phantomCard(cfg *config.Config) phantom.Card {
+func phantomCard(seed uint64) phantom.Card {
 	c := phantom.DefaultCard()
-	c.Seed = cfg.Seed
+	c.Seed = seed
 	return c
 }
 
 // FindProbes looks for what bench.yaml wants watched. Real devices are looked
 // for where a server on this machine may use them; places is by model.
-func FindProbes(cfg *config.Config, places map[string]results.Place, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
+func FindProbes(on Setup, places map[string]results.Place, act *phantom.Activity) ([]telemetry.Probe, []telemetry.Problem) {
 	var probes []telemetry.Probe
 	var problems []telemetry.Problem
 	add := func(p []telemetry.Probe, bad []telemetry.Problem) {
 		probes, problems = append(probes, p...), append(problems, bad...)
 	}
-	t := cfg.Telemetry
+	t := on.Telemetry
 	local, phantoms := false, false
 	for _, p := range places {
 		local, phantoms = local || p == results.PlaceLocal, phantoms || p == results.PlacePhantom
@@ -54,11 +54,11 @@ func FindProbes(cfg *config.Config, places map[string]results.Place, act *phanto
 		add(rapl.Find(os.DirFS("/sys")))
 	}
 	if t.Watches("host") {
-		add(host.Find(Existing(filepath.Dir(cfg.Store))))
+		add(host.Find(Existing(filepath.Dir(on.Store))))
 	}
 	var remote []exporter.Use
 	for _, r := range t.Remote {
-		key, err := config.APIKey(r.URL, r.KeyEnv, r.KeyFile, os.Getenv)
+		key, err := backends.APIKey(r.URL, r.KeyEnv, r.KeyFile, os.Getenv)
 		if err != nil {
 			add(nil, []telemetry.Problem{{Source: "exporter", What: err.Error()}})
 			continue
@@ -66,13 +66,9 @@ func FindProbes(cfg *config.Config, places map[string]results.Place, act *phanto
 		remote = append(remote, exporter.Use{URL: r.URL, Key: key, Backend: r.Backend, GPUs: r.GPUs})
 	}
 	add(exporter.Find(remote))
-	var plugs []plug.Use
-	for _, m := range t.Meters {
-		plugs = append(plugs, plug.Use{URL: m.URL, Field: m.Field})
-	}
-	add(plug.Find(plugs))
+	add(plug.Find(t.Meters))
 	if t.Watches("phantom") && phantoms && act != nil {
-		add([]telemetry.Probe{PhantomGPU{phantom.NewGPU(act, phantomCard(cfg))}}, nil)
+		add([]telemetry.Probe{PhantomGPU{phantom.NewGPU(act, phantomCard(on.Seed))}}, nil)
 	}
 	if t.Calibration == "" {
 		return probes, problems

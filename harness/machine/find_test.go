@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/harness/config"
 	"assay/harness/machine"
 	"assay/results"
+	"assay/timing/telemetry"
 	"assay/timing/telemetry/exporter"
 )
 
@@ -24,8 +24,8 @@ func TestExportersOfABench(t *testing.T) {
 		fmt.Fprintln(w, `DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a"} 60.5`)
 	}))
 	defer s.Close()
-	remote := func(env string) *config.Config {
-		return &config.Config{Telemetry: config.Telemetry{Hz: 20, Remote: []config.Remote{{URL: s.URL, Backend: "box", KeyEnv: env}}}}
+	remote := func(env string) machine.Setup {
+		return machine.Setup{Telemetry: telemetry.Settings{Hz: 20, Remote: []telemetry.Remote{{URL: s.URL, Backend: "box", KeyEnv: env}}}}
 	}
 	places := map[string]results.Place{"m": results.PlaceRemote}
 	t.Setenv("EXPORTER_KEY", "s3cret")

@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"assay/harness/config"
 )
 
 // Listeners finds which process listens where a model of a bench is served. It
 // knows nothing of phantoms, which live in this process, of servers elsewhere, and
 // of those whose process this user may not see. stopped says whether the one that
 // was found last, or one that it started, is stopped.
-func Listeners(cfg *config.Config) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
+func Listeners(on Setup) (who func(ctx context.Context, model string) (string, bool), stopped func(model string) bool) {
 	w := watchdog{site: ThisMachine(), last: map[string]Process{}, away: map[string]bool{}}
 	address := map[string]string{}
-	for _, m := range cfg.Models {
-		for _, be := range cfg.Backends {
+	for _, m := range on.Models {
+		for _, be := range on.Servers {
 			if be.Name == m.Backend && !be.Phantom() {
 				address[m.Name] = be.URL
 			}

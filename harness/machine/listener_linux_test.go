@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"assay/harness/config"
+	"assay/backends"
 )
 
 // TestListenerChild lets this test binary be a server: it says where it listens, and does so
@@ -59,9 +59,9 @@ func TestListenerIsTheProcess(t *testing.T) {
 		return address, func() { in.Close(); cmd.Wait() }
 	}
 	at, stop := start("127.0.0.1:0")
-	who, stopped := Listeners(&config.Config{
-		Models:   []config.Model{{Name: "m", Backend: "b"}, {Name: "far", Backend: "far"}, {Name: "made", Backend: "made"}},
-		Backends: []config.Backend{{Name: "b", Kind: "ollama", URL: "http://" + at + "/"}, {Name: "far", Kind: "ollama", URL: "http://192.0.2.1:11434"}, {Name: "made", Kind: "phantom"}},
+	who, stopped := Listeners(Setup{
+		Models:  []backends.Model{{Name: "m", Backend: "b"}, {Name: "far", Backend: "far"}, {Name: "made", Backend: "made"}},
+		Servers: []backends.Server{{Name: "b", Kind: "ollama", URL: "http://" + at + "/"}, {Name: "far", Kind: "ollama", URL: "http://192.0.2.1:11434"}, {Name: "made", Kind: "phantom"}},
 	})
 	ask := func(model string) string {
 		p, ok := who(context.Background(), model)

@@ -13,7 +13,6 @@ import (
 
 	"assay/backends"
 	"assay/backends/phantom"
-	"assay/harness/config"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -45,14 +44,25 @@ type loaded struct {
 	server backends.Unloader
 }
 
+// Setup is what of a run concerns machines: the model servers, the models on them, and
+// what is watched.
+type Setup struct {
+	Dir       string // in which servers are started
+	Store     string // path of the run's store: servers' logs stand beside it
+	Seed      uint64 // of phantom servers and GPUs
+	Servers   []backends.Server
+	Models    []backends.Model
+	Telemetry telemetry.Settings
+}
+
 // Run is what a Machine is told of the run.
 type Run struct {
-	Config   *config.Config
-	Store    *store.Store
+	Setup
+	Into     *store.Store
 	Activity *phantom.Activity                           // of phantom backends
 	Backend  func(name string) (backends.Backend, error) // of bench.yaml; nil: none can be asked to unload
 	Down     func(backend string)                        // stops its server, if the run has started it
-	Silent   func(config.Backend) bool                   // says that it may load a model only when it is asked, and does not say so; nil: none is so
+	Silent   func(backends.Server) bool                  // says that it may load a model only when it is asked, and does not say so; nil: none is so
 	Notes    io.Writer                                   // what a person should know, a line each
 	// Host describes this machine, but for its GPUs, at the begin of the session and once
 	// more at its end, when its clock may have been compared; nil: it is not kept.
@@ -62,8 +72,8 @@ type Run struct {
 // New finds the devices to watch.
 func New(r Run) *Machine {
 	m := &Machine{run: r, clock: timing.NewClock(), told: map[string]bool{}, site: ThisMachine()}
-	m.places = Places(context.Background(), r.Config, m.site)
-	m.probes, m.bad = FindProbes(r.Config, m.places, r.Activity)
+	m.places = Places(context.Background(), r.Setup, m.site)
+	m.probes, m.bad = FindProbes(r.Setup, m.places, r.Activity)
 	return m
 }
 
@@ -140,7 +150,7 @@ func (m *Machine) Event(subject string, kind results.EventKind, text string) {
 		m.say("warning: %s: %s", subject, text)
 	}
 	// A store that cannot be written ends the run at its next trial.
-	_ = m.run.Store.PutEvent(context.Background(), results.Event{Session: m.session.Load(), At: time.Now(), Kind: kind, Subject: subject, Text: text})
+	_ = m.run.Into.PutEvent(context.Background(), results.Event{Session: m.session.Load(), At: time.Now(), Kind: kind, Subject: subject, Text: text})
 }
 
 // Begin is told that a block begins. The first one begins the session.
@@ -164,19 +174,19 @@ func (m *Machine) start(ctx context.Context) error {
 		names = append(names, p.Describe().Name)
 	}
 	if len(names) > 0 {
-		m.say("watching at %d Hz: %s", m.run.Config.Telemetry.Hz, strings.Join(names, ", "))
+		m.say("watching at %d Hz: %s", m.run.Telemetry.Hz, strings.Join(names, ", "))
 	}
 	for _, p := range m.bad {
 		ses.Problems = append(ses.Problems, p.String())
 		m.say("not measured: %s", p)
 	}
 	var err error
-	if m.mon, err = Start(ctx, m.run.Store, m.clock, m.run.Config.Telemetry.Hz, m.probes, ses); err != nil {
+	if m.mon, err = Start(ctx, m.run.Into, m.clock, m.run.Telemetry.Hz, m.probes, ses); err != nil {
 		return err
 	}
 	m.session.Store(m.mon.Session())
 	m.seen.Store(m.mon)
-	rest := timing.Level{Median: phantomCard(m.run.Config).Idle}
+	rest := timing.Level{Median: phantomCard(m.run.Seed).Idle}
 	known := map[string]timing.Baseline{}
 	for _, p := range m.probes {
 		if d := p.Describe(); d.Synthetic {
@@ -226,8 +236,8 @@ func (m *Machine) makeRoom(ctx context.Context, model string) error {
 }
 
 // config finds a backend by name; bench.yaml was checked, so it is there.
-func (m *Machine) config(name string) config.Backend {
-	for _, b := range m.run.Config.Backends {
+func (m *Machine) config(name string) backends.Server {
+	for _, b := range m.run.Servers {
 		if b.Name == name {
 			return b
 		}
@@ -237,7 +247,7 @@ func (m *Machine) config(name string) config.Backend {
 
 // loads is the server that will load a model and can unload it; nil: another kind does.
 func (m *Machine) loads(model string) *loaded {
-	for _, md := range m.run.Config.Models {
+	for _, md := range m.run.Models {
 		if md.Name != model || m.run.Backend == nil || m.config(md.Backend).Phantom() {
 			continue
 		}
@@ -274,7 +284,7 @@ func (m *Machine) unload(ctx context.Context) {
 // End is told that a block is over.
 func (m *Machine) End(model string) {
 	m.endHold(model)
-	for _, md := range m.run.Config.Models {
+	for _, md := range m.run.Models {
 		if md.Name == model {
 			m.run.Down(md.Backend)
 		}
@@ -285,16 +295,16 @@ func (m *Machine) End(model string) {
 // model servers follow.
 func (m *Machine) Close(ctx context.Context, judged bool) error {
 	if m.mon == nil { // nothing ran; what was killed before may not be measured yet
-		return Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+		return Measure(context.WithoutCancel(ctx), m.run.Into, 0)
 	}
 	if judged {
 		m.unload(ctx)
 	}
 	stopped := m.mon.Stop()
 	if h := m.host(); h != nil && h.Clock != nil {
-		stopped = errors.Join(stopped, m.run.Store.PutHost(context.WithoutCancel(ctx), m.mon.Session(), *h))
+		stopped = errors.Join(stopped, m.run.Into.PutHost(context.WithoutCancel(ctx), m.mon.Session(), *h))
 	}
-	err := Measure(context.WithoutCancel(ctx), m.run.Store, 0)
+	err := Measure(context.WithoutCancel(ctx), m.run.Into, 0)
 	var fault results.Fault
 	if stopped != nil && (!errors.As(err, &fault) || !errors.Is(stopped, fault)) { // the same trouble is said once
 		m.say("warning: telemetry is not complete: %v", stopped)

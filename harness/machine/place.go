@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/harness/config"
+	"assay/backends"
 	"assay/results"
 )
 
@@ -54,7 +54,7 @@ var tunnels = []string{"ssh", "sshd", "sshd-session", "autossh", "dbclient", "dr
 var forwarders = []string{"docker-proxy", "rootlessport", "slirp4netns", "pasta", "pasta.avx2", "conmon", "wslrelay"}
 
 // Locate says where a backend's server is. bench.yaml's place goes before all else.
-func (s Site) Locate(ctx context.Context, b config.Backend) Where {
+func (s Site) Locate(ctx context.Context, b backends.Server) Where {
 	if b.Phantom() {
 		return Where{Place: results.PlacePhantom, Why: "it is a phantom, inside this process"}
 	}
@@ -69,7 +69,7 @@ func (s Site) Locate(ctx context.Context, b config.Backend) Where {
 }
 
 // ByAddress says where a backend's server is by its address and who listens there.
-func (s Site) ByAddress(ctx context.Context, b config.Backend) Where {
+func (s Site) ByAddress(ctx context.Context, b backends.Server) Where {
 	far := func(format string, args ...any) Where {
 		return Where{Place: results.PlaceRemote, Why: fmt.Sprintf(format, args...)}
 	}
@@ -128,13 +128,13 @@ func (s Site) At(ctx context.Context, address string) (at string, here bool, err
 }
 
 // Places says where the server of each model is.
-func Places(ctx context.Context, cfg *config.Config, s Site) map[string]results.Place {
+func Places(ctx context.Context, on Setup, s Site) map[string]results.Place {
 	by := map[string]results.Place{}
-	for _, b := range cfg.Backends {
+	for _, b := range on.Servers {
 		by[b.Name] = s.Locate(ctx, b).Place
 	}
 	out := map[string]results.Place{}
-	for _, m := range cfg.Models {
+	for _, m := range on.Models {
 		out[m.Name] = by[m.Backend]
 	}
 	return out

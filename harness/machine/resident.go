@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"assay/harness/config"
+	"assay/backends"
 	"assay/results"
 	"assay/timing/telemetry"
 	"assay/timing/telemetry/exporter"
@@ -14,7 +14,7 @@ import (
 type resident struct {
 	ctx     context.Context // of Begin: once it has ended, nothing is waited for
 	model   string
-	backend config.Backend
+	backend backends.Server
 	before  map[string]Users // by GPU, with the model out of memory; nil: it was not out
 	told    bool             // which GPUs hold it is found out, or cannot be
 	rested  bool             // power at rest was measured with it in memory
@@ -29,7 +29,7 @@ const settling = 250 * time.Millisecond
 func (m *Machine) beginHold(ctx context.Context, model string) error {
 	b := &resident{ctx: ctx, model: model}
 	m.block = b
-	for _, md := range m.run.Config.Models {
+	for _, md := range m.run.Models {
 		if md.Name == model {
 			b.backend = m.config(md.Backend)
 		}
@@ -205,7 +205,7 @@ func (m *Machine) whose(ctx context.Context, b *resident) error {
 			gpus = append(gpus, g)
 		}
 	}
-	e := m.site.Evidence(ctx, m.run.Config, b.backend)
+	e := m.site.Evidence(ctx, m.run.Setup, b.backend)
 	e.GPUs = gpus
 	e.VRAM, _ = m.heldVRAM(ctx) // without it, other evidence has to do
 	h, census := e.Claim()

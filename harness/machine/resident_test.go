@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assay/harness/config"
+	"assay/backends"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -63,7 +63,7 @@ type bed struct {
 	said        strings.Builder
 }
 
-func newBed(t *testing.T, b config.Backend) *bed {
+func newBed(t *testing.T, b backends.Server) *bed {
 	t.Helper()
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
@@ -73,8 +73,8 @@ func newBed(t *testing.T, b config.Backend) *bed {
 	x.ours.set(60)
 	x.other.set(300, 4001)
 	b.Name, b.URL = "b", "http://127.0.0.1:8080"
-	cfg := &config.Config{Backends: []config.Backend{b}, Models: []config.Model{{Name: "m", Backend: "b", Model: "x"}}, Telemetry: config.Telemetry{Hz: 20, Auto: true}}
-	x.Machine = &Machine{run: Run{Config: cfg, Store: st, Notes: &x.said, Down: func(string) {}}, clock: timing.NewClock(), told: map[string]bool{}, site: x.proc.site(),
+	cfg := Setup{Servers: []backends.Server{b}, Models: []backends.Model{{Name: "m", Backend: "b", Model: "x"}}, Telemetry: telemetry.Settings{Hz: 20, Auto: true}}
+	x.Machine = &Machine{run: Run{Setup: cfg, Into: st, Notes: &x.said, Down: func(string) {}}, clock: timing.NewClock(), told: map[string]bool{}, site: x.proc.site(),
 		probes: []telemetry.Probe{x.ours, x.other}}
 	x.places = Places(t.Context(), cfg, x.site)
 	return x
@@ -123,7 +123,7 @@ func must(t *testing.T, err error) {
 // A server that the run starts: at rest without the model, then warm and with it.
 func TestABlockMeasuresRestWithoutAndWithItsModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newBed(t, config.Backend{Kind: "llamacpp", Command: []string{"llama-server"}})
+		x := newBed(t, backends.Server{Kind: "llamacpp", Command: []string{"llama-server"}})
 		must(t, x.Begin(t.Context(), "m"))
 		x.starts()
 		must(t, x.Ready(t.Context(), "m"))
@@ -149,7 +149,7 @@ func TestABlockMeasuresRestWithoutAndWithItsModel(t *testing.T) {
 // it, and a job beside it is named.
 func TestABlockOfAServerThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newBed(t, config.Backend{Kind: "llamacpp"})
+		x := newBed(t, backends.Server{Kind: "llamacpp"})
 		x.starts()
 		x.ours.set(100, 10, 4001)
 		at := x.clock.Now()
@@ -174,7 +174,7 @@ func TestABlockOfAServerThatRuns(t *testing.T) {
 
 func TestAnInterruptedBlockWaitsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newBed(t, config.Backend{Kind: "llamacpp"})
+		x := newBed(t, backends.Server{Kind: "llamacpp"})
 		x.starts()
 		ctx, stop := context.WithCancel(t.Context())
 		must(t, x.Begin(ctx, "m"))
@@ -192,7 +192,7 @@ func TestAnInterruptedBlockWaitsForNothing(t *testing.T) {
 // warm-up, the card's ticks are waited for, so that none holds both it and a trial.
 func TestAPhantomSettlesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newBed(t, config.Backend{Kind: "phantom"})
+		x := newBed(t, backends.Server{Kind: "phantom"})
 		x.ours.synthetic = true
 		at := x.clock.Now()
 		must(t, x.Begin(t.Context(), "m"))
@@ -215,9 +215,9 @@ func TestAPhantomSettlesOnce(t *testing.T) {
 // Nothing here is watched for a server elsewhere.
 func TestAServerElsewhereHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newBed(t, config.Backend{Kind: "llamacpp"})
+		x := newBed(t, backends.Server{Kind: "llamacpp"})
 		x.proc.listen(loopback8080, 1000, "71").run(10, 1, "ssh", 5, "71")
-		x.places = Places(t.Context(), x.run.Config, x.site)
+		x.places = Places(t.Context(), x.run.Setup, x.site)
 		at := x.clock.Now()
 		must(t, x.Begin(t.Context(), "m"))
 		from := x.clock.Now()

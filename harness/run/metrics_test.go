@@ -126,7 +126,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 func TestMetricsAreTheStores(t *testing.T) {
 	t.Parallel()
 	b, p, st, man := begun(t)
-	srv := servers.NewServers(b.Config)
+	srv := servers.NewServers(experiment.Setup(b.Config))
 	defer srv.Close()
 	b.Meter = run.NewMeter(man.Name, "test")
 	held, err := st.Extents(t.Context(), man)

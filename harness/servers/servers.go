@@ -11,15 +11,15 @@ import (
 	"assay/backends/kinds"
 	"assay/backends/phantom"
 	"assay/backends/wire"
-	"assay/harness/config"
 	films "assay/harness/dataset/phantom"
+	"assay/harness/machine"
 	"assay/results"
 )
 
-// Servers are the backends of a bench.yaml, made when first asked for. Phantoms are
+// Servers are the backends of a run, made when first asked for. Phantoms are
 // started on loopback and stopped by close; so are servers with a command.
 type Servers struct {
-	cfg      *config.Config
+	setup    machine.Setup
 	Dial     wire.Dial                                                 // nil: the network
 	Activity *phantom.Activity                                         // of all phantoms
 	Tell     func(backend string, kind results.EventKind, text string) // nil: nobody is told
@@ -39,8 +39,8 @@ type SettingError struct{ error }
 func (e SettingError) Unwrap() error { return e.error }
 
 // NewServers makes none yet.
-func NewServers(cfg *config.Config) *Servers {
-	return &Servers{cfg: cfg, open: map[string]backends.Backend{}, Activity: phantom.NewActivity(), managed: map[string]*server{}}
+func NewServers(setup machine.Setup) *Servers {
+	return &Servers{setup: setup, open: map[string]backends.Backend{}, Activity: phantom.NewActivity(), managed: map[string]*server{}}
 }
 
 func (s *Servers) Close() {
@@ -56,8 +56,8 @@ func (s *Servers) Close() {
 }
 
 // Config finds a backend by name; bench.yaml was checked, so it is there.
-func (s *Servers) Config(name string) config.Backend {
-	for _, b := range s.cfg.Backends {
+func (s *Servers) Config(name string) backends.Server {
+	for _, b := range s.setup.Servers {
 		if b.Name == name {
 			return b
 		}
@@ -78,7 +78,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 	if kind.Phantom {
 		url = "http://phantom.invalid"
 		if s.Dial == nil {
-			o := phantom.Options{Protocol: c.Protocol, Seed: s.cfg.Seed, Skill: &s.films, Activity: s.Activity, Slots: c.Slots}
+			o := phantom.Options{Protocol: c.Protocol, Seed: s.setup.Seed, Skill: &s.films, Activity: s.Activity, Slots: c.Slots}
 			if c.Caches {
 				o.Caches = &phantom.Caches{}
 			}
@@ -90,11 +90,11 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 			url = p.URL
 		}
 	}
-	key, err := config.APIKey("backend "+name, c.KeyEnv, c.KeyFile, os.Getenv)
+	key, err := backends.APIKey("backend "+name, c.KeyEnv, c.KeyFile, os.Getenv)
 	if err != nil {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}
-	roots, err := config.Authorities(name, c.CAFile)
+	roots, err := backends.Authorities(name, c.CAFile)
 	if err != nil {
 		return nil, SettingError{err}
 	}
@@ -104,7 +104,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 		return nil, SettingError{fmt.Errorf("backend %s: %w", name, err)}
 	}
 	if len(c.Command) > 0 && s.Dial == nil {
-		log := strings.TrimSuffix(s.cfg.Store, filepath.Ext(s.cfg.Store)) + "-" + strings.ReplaceAll(name, "/", "_") + ".log"
+		log := strings.TrimSuffix(s.setup.Store, filepath.Ext(s.setup.Store)) + "-" + strings.ReplaceAll(name, "/", "_") + ".log"
 		b = &Backend{Backend: b, Server: s.manage(c, log)}
 	}
 	s.open[name] = b
@@ -112,7 +112,7 @@ func (s *Servers) Backend(name string) (backends.Backend, error) {
 }
 
 // manage puts a managed server's life around its adapter.
-func (s *Servers) manage(c config.Backend, log string) *server {
+func (s *Servers) manage(c backends.Server, log string) *server {
 	if srv, ok := s.managed[c.Name]; ok {
 		return srv
 	}
@@ -123,7 +123,7 @@ func (s *Servers) manage(c config.Backend, log string) *server {
 			s.logs = append(s.logs, f)
 		}
 	}
-	conf := serverConfig{Name: c.Name, URL: c.URL, Command: c.Start(), Dir: filepath.Dir(s.cfg.File), Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + recordEnd, Store: s.cfg.Store,
+	conf := serverConfig{Name: c.Name, URL: c.URL, Command: c.Start(), Dir: s.setup.Dir, Timeout: c.StartTimeout, Restarts: c.Restarts, Record: log + recordEnd, Store: s.setup.Store,
 		Tell: func(kind results.EventKind, text string) {
 			if s.Tell != nil {
 				s.Tell(c.Name, kind, text)

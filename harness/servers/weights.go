@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"assay/backends"
-	"assay/harness/config"
 	"assay/harness/machine"
 	"assay/results"
 )
@@ -35,7 +34,7 @@ type digested struct {
 // digest is that of a file at a path of a server; "": the server is not known to be on this
 // machine, or the file cannot be read here. It is kept as long as inode, size and time
 // stay. A large file takes long: where ctx ends before, the next call finds more of it done.
-func (w *weights) digest(ctx context.Context, c config.Backend, path string) (string, error) {
+func (w *weights) digest(ctx context.Context, c backends.Server, path string) (string, error) {
 	at := machine.ThisMachine().Locate(ctx, c)
 	if path == "" || at.Place != results.PlaceLocal || at.Forwarded {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"assay/backends"
-	"assay/harness/config"
+	"assay/harness/machine"
 )
 
 // TestWeightsThatAreSwappedUnderOnePathAreNoticed: between two runs of a llama-server on
@@ -40,7 +40,7 @@ func TestWeightsThatAreSwappedUnderOnePathAreNoticed(t *testing.T) {
 	}))
 	defer s.Close()
 	srv := func(place string) *Servers {
-		return NewServers(&config.Config{Store: filepath.Join(dir, "s.sqlite"), Backends: []config.Backend{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
+		return NewServers(machine.Setup{Store: filepath.Join(dir, "s.sqlite"), Servers: []backends.Server{{Name: "b", Kind: "llamacpp", URL: s.URL, Place: place}}})
 	}
 	identity := func(servers *Servers) backends.Identity {
 		t.Helper()

@@ -26,20 +26,14 @@ const (
 	mostWatts = 1e5
 )
 
-// Use is one plug.
-type Use struct {
-	URL   string
-	Field string // path of the power in watts, with dots between: "apower", "meters.0.power"; "": that of a Shelly or of Tasmota
-}
-
 // known are the paths of plugs that people have: Shelly Gen2 (Switch.GetStatus), Tasmota (Status 8).
 func known() []string { return []string{"apower", "StatusSNS.ENERGY.Power"} }
 
 // Find asks each plug once.
-func Find(uses []Use) (probes []telemetry.Probe, problems []telemetry.Problem) {
+func Find(plugs []telemetry.Plug) (probes []telemetry.Probe, problems []telemetry.Problem) {
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, u := range uses {
+	for _, u := range plugs {
 		p := &probe{url: u.URL, client: client}
 		name := u.URL
 		if at, err := url.Parse(u.URL); err == nil {

@@ -38,7 +38,7 @@ func TestPlugsThatPeopleHave(t *testing.T) {
 		{"gone", "", "", 0, "503"},
 	} {
 		text = c.text
-		probes, problems := Find([]Use{{URL: s.URL + "/rpc?password=s3cret", Field: c.field}})
+		probes, problems := Find([]telemetry.Plug{{URL: s.URL + "/rpc?password=s3cret", Field: c.field}})
 		if c.problem != "" {
 			if len(probes) != 0 || len(problems) != 1 || !strings.Contains(problems[0].String(), c.problem) || problems[0].Do == "" || strings.Contains(problems[0].String(), "s3cret") {
 				t.Errorf("%s: %d probes, %v", c.name, len(probes), problems)

@@ -1,4 +1,4 @@
-package config
+package backends
 
 import (
 	"crypto/x509"
