@@ -23,6 +23,9 @@ type memory fstest.MapFS
 
 func (m memory) Stat(path string) (fs.FileInfo, error) { return fs.Stat(fstest.MapFS(m), clean(path)) }
 func (m memory) ReadFile(path string) ([]byte, error) {
+	if strings.HasPrefix(path, "locked") {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	}
 	return fs.ReadFile(fstest.MapFS(m), clean(path))
 }
 func clean(path string) string {
@@ -36,6 +39,8 @@ func testFiles() memory {
 		"taix/data/x.parquet": {Data: []byte("PAR1")},
 		"knowledge.json":      {Data: []byte("{}\n")},
 		"regions.yaml":        {Data: []byte("boxes: {}\n")},
+		"locked.csv":          {Data: []byte("id\n")},
+		"locked.tmpl":         {Data: []byte("x\n")},
 		"key.txt":             {Data: []byte("k\n")},
 		"prompts/cot.tmpl":    {Data: []byte("Think: {{.Question}}\n")},
 		"prompts/empty.tmpl":  {Data: []byte(" \n")},
@@ -60,6 +65,7 @@ func testKnown() Known {
 		Studies: []StudyKind{
 			{Name: "cot", Arms: arms, Rubrics: rubrics, Prompts: []string{"direct", "cot"}, Unread: "unread"},
 			{Name: "other", Arms: arms, Rubrics: rubrics[:1], Loads: true, Unread: "unread"},
+			{Name: "qa", Arms: arms[:1], Rubrics: rubrics[:1], Loads: true, FewShot: true},
 			{Name: "steps", Arms: arms[:1], Rubrics: []string{"split", "errors", "order"}, Needs: map[string][]string{"errors": {"split"}}},
 			{Name: "third", Arms: arms[:1], Rubrics: rubrics[:1], Knowing: rubrics[:1]},
 			{Name: "faithfulness", Arms: []string{"structured"}, Rubrics: []string{"CF", "CA", "CT"}, Knowing: []string{"CF"}, Prompts: []string{"structured"}, Conditions: testConditions()},
