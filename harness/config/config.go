@@ -3,7 +3,7 @@
 // before anything is sent.
 //
 //  1. tree.go reads the part of YAML that cannot surprise into values that know where
-//     they stand: one document, no anchors, aliases, merge keys or tags.
+//     they stand: one document without tags.
 //  2. Parse resolves the tree against the names that exist, and fills in defaults
 //     (parse.go, resolve.go); value.go says how single values may be written.
 //  3. rules.go takes down what the parser asks of values, so that a reference made of

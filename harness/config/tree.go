@@ -1,5 +1,5 @@
 // Tree reads the part of YAML that cannot surprise into values that know
-// where they stand: one document, no anchors, aliases, merge keys or tags.
+// where they stand: one document without tags.
 
 package config
 
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -42,6 +43,8 @@ type Node struct {
 	Value   any    // isWhole: int64 or uint64; isNumber: float64; isFlag: bool
 	Entries []entry
 	Items   []*Node
+
+	size, levels int // of it with all that stands in it, aliases written out
 }
 
 // entry is a key of a mapping and its value. The keys of a mapping differ.
@@ -102,12 +105,15 @@ func (n *Node) Plain() any {
 }
 
 // Tree turns the bytes of a file into nodes. It keeps to the part of YAML that
-// cannot surprise: one document, no anchors, aliases, merge keys or tags.
+// cannot surprise: one document without tags. What an alias stands for has the alias's
+// place; what is in it stands where it is written. So do keys that are merged.
 type Tree struct {
-	File  string
-	Errs  Errors
-	Holes map[string]bool // paths whose value could not be had
-	ends  []int           // the last column of each line, and one
+	File    string
+	Errs    Errors
+	Holes   map[string]bool  // paths whose value could not be had
+	ends    []int            // the last column of each line, and one
+	anchors map[string]*Node // nil: its value is not read to its end
+	written int              // nodes that aliases stand for
 }
 
 // Errorf adds an error at a place; path is for whoever reads it.
@@ -275,11 +281,18 @@ func (t *Tree) node(n ast.Node, path string) *Node {
 		out.Kind, out.Value = isFlag, n.Value
 	case *ast.NullNode:
 	case *ast.AnchorNode:
-		t.Errorf(out.At, path, "expected a value, found an anchor (&); write the value out where it is needed")
-		return t.node(n.Value, path)
+		name := n.Name.GetToken().Value
+		if t.anchors == nil {
+			t.anchors = map[string]*Node{}
+		}
+		t.anchors[name] = nil
+		if n.Value != nil {
+			out = t.node(n.Value, path)
+		}
+		t.anchors[name] = out
+		return out
 	case *ast.AliasNode:
-		t.Errorf(out.At, path, "expected a value, found an alias (*); write the value out, or quote it if the star is meant")
-		t.hole(path)
+		return t.alias(n.Value.GetToken().Value, out.At, path)
 	case *ast.TagNode:
 		t.Errorf(out.At, path, "expected a value, found the tag %s; remove it, and quote the value if it is text", shown(out.Raw))
 		if n.Value != nil {
@@ -289,20 +302,74 @@ func (t *Tree) node(n ast.Node, path string) *Node {
 		t.Errorf(out.At, path, "expected a value, found a %s; this file needs nothing but mappings, lists, text, numbers, true and false", n.Type())
 		t.hole(path)
 	}
+	out.measure()
+	return out
+}
+
+func (n *Node) measure() {
+	n.size = 1
+	add := func(in *Node) { n.size, n.levels = n.size+in.size, max(n.levels, 1+in.levels) }
+	for _, e := range n.Entries {
+		add(e.Value)
+	}
+	for _, it := range n.Items {
+		add(it)
+	}
+}
+
+// alias is a copy of what an anchor names, with the alias's place. What the aliases of a
+// file stand for is bounded: each line of a file could double it.
+func (t *Tree) alias(name string, at pos, path string) *Node {
+	const mostLevels, mostNodes = 32, maxText
+	of, known := t.anchors[name]
+	switch over := t.written > mostNodes; {
+	case !known:
+		// The name is not shown: it may be a secret that begins with a star.
+		t.Errorf(at, path, "expected an alias (*) of an anchor (&) that stands before it, found another; write the value out, or quote it if the star is meant")
+	case of == nil:
+		t.Errorf(at, path, "expected a value, found *%s inside of what it stands for; write the value out", cut(name))
+	case of.levels >= mostLevels:
+		t.Errorf(at, path, "expected at most %d levels, found more in what *%s stands for", mostLevels, cut(name))
+	default:
+		if t.written += of.size; t.written <= mostNodes {
+			out := *of
+			out.At = at
+			return &out
+		}
+		if !over { // said once
+			t.Errorf(at, path, "expected aliases of at most %d values in all, found more; write fewer", mostNodes)
+		}
+	}
+	t.hole(path)
+	return &Node{At: at, size: 1}
+}
+
+// merged are the mappings under a merge key: one, or a list of them.
+func (t *Tree) merged(n ast.Node, path string) (out []*Node) {
+	list := []ast.Node{n}
+	if several, ok := n.(*ast.SequenceNode); ok {
+		list = several.Values
+	}
+	for _, one := range list {
+		m := t.node(one, path)
+		if m.Kind != IsMapping && !t.Holes[path] {
+			t.Errorf(m.At, path, "expected a mapping of keys to values under <<, or a list of them, found %s", m.Found())
+			t.hole(path)
+		}
+		out = append(out, m)
+	}
 	return out
 }
 
 func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
 	var out []entry
+	var merged []*Node
 	first := make(map[string]pos, len(values))
 	for _, v := range values {
 		at := place(v.Key.GetToken())
 		key := v.Key.GetToken().Value
 		switch v.Key.(type) {
-		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
-		case *ast.MergeKeyNode:
-			t.Errorf(at, path, "expected a key, found a merge key (<<); write the keys out")
-			continue
+		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.MergeKeyNode:
 		default:
 			t.Errorf(at, path, "expected a key, found a %s; a key is a plain word", v.Key.Type())
 			continue
@@ -312,6 +379,10 @@ func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
 			continue
 		}
 		first[key] = at
+		if _, merge := v.Key.(*ast.MergeKeyNode); merge && v.Value != nil {
+			merged = append(merged, t.merged(v.Value, path)...)
+			continue
+		}
 		val := &Node{At: at}
 		if v.Value != nil {
 			val = t.node(v.Value, JoinPath(path, key))
@@ -319,7 +390,18 @@ func (t *Tree) entries(values []*ast.MappingValueNode, path string) []entry {
 		if val.Kind == isNothing {
 			val.At = at // an absent value stands nowhere
 		}
+		if val.Kind == isText && slices.Contains(secretKeys(), key) {
+			val.Raw = "(not shown)" // wherever an alias takes it
+		}
 		out = append(out, entry{Key: key, At: at, Value: val})
+	}
+	for _, m := range merged {
+		for _, e := range m.Entries {
+			if _, own := first[e.Key]; !own {
+				first[e.Key] = e.At
+				out = append(out, e)
+			}
+		}
 	}
 	return out
 }
