@@ -14,7 +14,7 @@ import (
 	"assay/backends/phantom"
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/run"
+	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results"
 	"assay/results/report"
@@ -63,7 +63,7 @@ func BenchmarkPipeline(b *testing.B) {
 			b.Fatal(err)
 		}
 		planned := time.Now()
-		if err := in.run(ctx, st, models, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+		if err := in.run(ctx, st, models, study.Choice{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 			b.Fatal(err)
 		}
 		ran := time.Now()
@@ -188,7 +188,7 @@ func BenchmarkFiveHundred(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if err := in.run(ctx, st, []model{{"honest", "vllm", reader}}, run.Settings{Sampling: sampling(), InFlight: 100}, timing.NewClock(), nil, 0); err != nil {
+		if err := in.run(ctx, st, []model{{"honest", "vllm", reader}}, study.Choice{Sampling: sampling(), InFlight: 100}, timing.NewClock(), nil, 0); err != nil {
 			b.Fatal(err)
 		}
 		ran += time.Since(start)

@@ -14,7 +14,6 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/dataset"
-	"assay/harness/run"
 	"assay/harness/study"
 	"assay/harness/study/faithfulness"
 	"assay/perturb"
@@ -59,7 +58,7 @@ func (in *instrument) played(ctx context.Context, name string, set *dataset.Data
 		return nil, err
 	}
 	defer st.Close()
-	at := run.Settings{Sampling: sampling(), InFlight: 8}
+	at := study.Choice{Sampling: sampling(), InFlight: 8}
 	if err := sub.run(ctx, st, models, at, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}

@@ -227,15 +227,15 @@ func quickModels(names ...string) ([]model, error) {
 }
 
 // run answers every question by every model and stores the trials.
-func (in *instrument) run(ctx context.Context, st *store.Store, models []model, set run.Settings, clock timing.Clock, activity *phantom.Activity, limit int) error {
-	arms := in.arms
-	if arms == nil {
+func (in *instrument) run(ctx context.Context, st *store.Store, models []model, how study.Choice, clock timing.Clock, activity *phantom.Activity, limit int) error {
+	how.Arms, how.Repeats = in.arms, 1
+	if how.Arms == nil {
 		for _, a := range in.study.Arms {
-			arms = append(arms, a.Name)
+			how.Arms = append(how.Arms, a.Name)
 		}
 	}
-	req := plan.Request{Seed: in.args.Seed, Studies: []plan.Study{{Protocol: in.study.Protocol(), Dataset: in.set, Arms: arms, Repeats: 1}}}
-	job := run.Job{Settings: map[string]run.Settings{in.study.Name: set}, Endpoints: map[string]run.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
+	req := plan.Request{Seed: in.args.Seed}
+	job := run.Job{Settings: map[string]run.Settings{in.study.Name: {Study: how}}, Endpoints: map[string]run.Endpoint{}, Store: st, Clock: clock, Seed: in.args.Seed}
 	for _, m := range models {
 		req.Models = append(req.Models, m.name)
 		be, err := in.backend(phantom.Options{Protocol: m.protocol, Readers: []phantom.Profile{m.profile}, Activity: activity})
@@ -244,7 +244,8 @@ func (in *instrument) run(ctx context.Context, st *store.Store, models []model, 
 		}
 		job.Endpoints[m.name] = run.Endpoint{Backend: be, Model: m.profile.Name}
 	}
-	req.Studies[0].Models = req.Models
+	how.Models = req.Models
+	req.Studies = []plan.Study{{Study: how, Protocol: in.study.Protocol(), Set: in.set}}
 	var err error
 	if job.Plan, err = plan.Make(req, plan.Filter{Limit: limit}); err != nil {
 		return err
@@ -318,7 +319,7 @@ func (in *instrument) correctness(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer st.Close()
-	if err := in.run(ctx, st, models, run.Settings{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
+	if err := in.run(ctx, st, models, study.Choice{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0); err != nil {
 		return nil, err
 	}
 	if err := in.judges(ctx, st, func(results.Key) []string { return phantom.JudgeNames() }); err != nil {

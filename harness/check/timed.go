@@ -7,7 +7,7 @@ import (
 
 	"assay/backends/phantom"
 	"assay/harness/machine"
-	"assay/harness/run"
+	"assay/harness/study"
 	"assay/harness/study/cot"
 	"assay/results/stats"
 	"assay/results/store"
@@ -44,7 +44,7 @@ func (in *instrument) times(ctx context.Context) ([]Row, error) {
 	defer stop()
 	watched := make(chan error, 1)
 	go func() { watched <- sampler.Run(watch) }()
-	if err := in.run(ctx, st, []model{{"timed", protocol(0), p}}, run.Settings{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
+	if err := in.run(ctx, st, []model{{"timed", protocol(0), p}}, study.Choice{Sampling: sampling(), InFlight: 1, Timed: true}, clock, activity, 6); err != nil {
 		return nil, err
 	}
 	select {

@@ -89,7 +89,7 @@ func promptOf(b *experiment.Bench, t plan.Trial, shown map[*dataset.Item][]image
 		set := b.Settings(sc)
 		one.Answers = (len(needs) + len(t.Arm.Turns)) * set.Sampling.MaxTokens
 		one.show(t.Item, set.Frame, shown)
-		examples, err := set.Shots.Of(t.Item, t.Condition)
+		examples, err := set.Examples.Of(t.Item, t.Condition)
 		if err != nil {
 			return one, err
 		}
@@ -99,7 +99,7 @@ func promptOf(b *experiment.Bench, t plan.Trial, shown map[*dataset.Item][]image
 				return one, err
 			}
 			one.Texts = append(one.Texts, question+"\n"+answer)
-			one.show(it, set.Shots.Frame, shown)
+			one.show(it, set.Examples.Frame, shown)
 		}
 	}
 	return one, nil

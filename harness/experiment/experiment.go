@@ -44,7 +44,7 @@ type Bench struct {
 	Meter *run.Meter // counts what a run does; nil: nobody asks
 
 	whole  []results.Planned          // once it is known
-	shots  map[string]*study.Pool     // by study; those that show examples
+	shots  map[string]*render.Pool    // by study; those that show examples
 	judges map[string]judge.Judge     // by name; those that ask no model
 	hosted map[string]*hosted.Backend // of hosted judges, by name, once they are asked
 }
@@ -78,9 +78,9 @@ func Known() config.Known {
 
 // Assemble reads in what an experiment names: its studies and their data sets.
 func Assemble(cfg *config.Config) (*Bench, error) {
-	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*study.Pool{}}
+	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*render.Pool{}}
 	for _, s := range cfg.Studies {
-		st, err := NewStudy(s.Name, cfg.Prompts, study.Choice{Conditions: s.Conditions, Sweeps: s.Sweeps, Grid: s.Grid, Image: s.Image, InFlight: s.Levels, Shots: s.Shots, ShotsFrom: s.ShotsFrom})
+		st, err := NewStudy(s.Name, cfg.Prompts, s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cfg.File, err)
 		}
@@ -121,7 +121,7 @@ func (b *Bench) makeShots() error {
 			continue
 		}
 		from := cmp.Or(s.ShotsFrom, s.Dataset)
-		pool, err := study.NewPool(study.PoolSource{Seed: b.Config.Seed, Study: b.Studies[s.Name], Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
+		pool, err := render.NewPool(render.PoolSource{Seed: b.Config.Seed, Study: b.Studies[s.Name].Protocol(), Arms: s.Arms, Questions: b.Sets[s.Dataset].Items,
 			Name: from, Examples: b.Sets[from].Items, Frame: b.frame(from), Most: slices.Max(s.Shots)})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: studies.%s.shots: %w", b.Config.File, s.Name, err))
@@ -184,10 +184,7 @@ func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
 		req.Models = append(req.Models, m.Name)
 	}
 	for _, s := range b.Config.Studies {
-		req.Studies = append(req.Studies, plan.Study{
-			Protocol: b.Studies[s.Name].Protocol(), Dataset: b.Sets[s.Dataset],
-			Models: s.Models, Arms: s.Arms, PerType: s.PerType, Repeats: s.Repeats,
-		})
+		req.Studies = append(req.Studies, plan.Study{Study: s, Protocol: b.Studies[s.Name].Protocol(), Set: b.Sets[s.Dataset]})
 	}
 	p, err := plan.Make(req, f)
 	if err != nil {
@@ -198,10 +195,7 @@ func (b *Bench) Plan(f plan.Filter) (*plan.Plan, error) {
 
 // Settings are how the trials of one of its studies are run.
 func (b *Bench) Settings(sc config.Study) run.Settings {
-	set := run.Settings{Sampling: sc.Sampling, Timed: sc.Timed, InFlight: max(1, sc.InFlight), Timeouts: sc.Timeouts, Retries: sc.Retries, Backoff: sc.Backoff,
-		Cold: sc.Cache == "cold", Repeats: sc.RepeatsOfInvalid, CoolDown: run.CoolDown{For: sc.CoolDown.For, To: sc.CoolDown.Celsius}}
-	set.Frame, set.Shots = b.frame(sc.Dataset), b.shots[sc.Name]
-	return set
+	return run.Settings{Study: sc, Frame: b.frame(sc.Dataset), Examples: b.shots[sc.Name]}
 }
 
 // frame is how pictures of a data set are sent.

@@ -71,7 +71,7 @@ func (b *Bench) RequestsAfter(ctx context.Context, t plan.Trial, said func(resul
 	var before []string
 	for i := range in.Prompts {
 		var nonce backends.Nonce
-		if set.Cold {
+		if set.Cold() {
 			nonce = run.NonceOf(b.Config.Seed, t.Key, 0, i)
 		}
 		reqs = append(reqs, in.Request(set, end, before, nonce))

@@ -90,7 +90,7 @@ type draft struct {
 }
 
 func newDraft(req Request, f Filter, s Study) (*draft, error) {
-	d := &draft{name: s.Protocol.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Dataset.Items)),
+	d := &draft{name: s.Protocol.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Set.Items)),
 		missing: map[*dataset.Item][]render.Missing{}}
 	if s.Repeats < 1 || s.PerType < 0 {
 		return nil, fmt.Errorf("expected at least 1 repeat and no negative selection, found %d repeats and %d per type", s.Repeats, s.PerType)
@@ -103,17 +103,17 @@ func newDraft(req Request, f Filter, s Study) (*draft, error) {
 	if err := d.selectArms(s); err != nil {
 		return nil, err
 	}
-	seen := make(map[string]bool, len(s.Dataset.Items))
-	all := make([]*dataset.Item, 0, len(s.Dataset.Items))
+	seen := make(map[string]bool, len(s.Set.Items))
+	all := make([]*dataset.Item, 0, len(s.Set.Items))
 	foreign := map[string]int{} // items by type, of types that the study does not ask
 	types := s.Protocol.Types
-	if types != nil && !s.Dataset.Synthetic {
+	if types != nil && !s.Set.Synthetic {
 		types = slices.Concat(types, s.Protocol.Own)
 	}
-	for i := range s.Dataset.Items {
-		it := &s.Dataset.Items[i]
+	for i := range s.Set.Items {
+		it := &s.Set.Items[i]
 		if it.ID == "" || seen[it.ID] {
-			return nil, fmt.Errorf("data set %s: expected a different ID for each item, found %q twice or empty; number the rows", s.Dataset.Name, it.ID)
+			return nil, fmt.Errorf("data set %s: expected a different ID for each item, found %q twice or empty; number the rows", s.Set.Name, it.ID)
 		}
 		seen[it.ID] = true
 		if types != nil && !slices.Contains(types, it.Type) {
@@ -345,7 +345,7 @@ func (d *draft) rows(s Study) {
 		}
 	}
 	lost := map[string]bool{}
-	for _, p := range s.Dataset.Problems {
+	for _, p := range s.Set.Problems {
 		lost[fmt.Sprintf("%s:%d", p.File, p.Row)] = p.Row > 0
 	}
 	for i := range d.leftOut {
@@ -357,8 +357,8 @@ func (d *draft) rows(s Study) {
 
 // problems leaves out the rows that the loader could not use.
 func (d *draft) problems(s Study) {
-	at := make(map[string]int, len(s.Dataset.Problems))
-	for _, p := range s.Dataset.Problems {
+	at := make(map[string]int, len(s.Set.Problems))
+	for _, p := range s.Set.Problems {
 		what := p.File
 		if p.Row > 0 {
 			what = fmt.Sprintf("%s:%d", p.File, p.Row)

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/render"
 	"assay/perturb"
@@ -37,14 +38,12 @@ type Request struct {
 	Studies []Study  // in the order they run inside a block
 }
 
-// Study is what of one study is wanted.
+// Study is what of one study is wanted, and of which items: Models are of
+// Request.Models, Arms of Protocol.Arms.
 type Study struct {
+	config.Study
 	Protocol render.Protocol
-	Dataset  *dataset.Dataset
-	Models   []string // of Request.Models
-	Arms     []string // of Protocol.Arms
-	PerType  int      // items per question type; 0: all
-	Repeats  int      // >= 1
+	Set      *dataset.Dataset
 }
 
 // Filter narrows a plan for one invocation. The zero Filter narrows nothing.

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/render"
 	"assay/perturb"
@@ -55,8 +56,8 @@ func drawn(t *rapid.T) Request {
 				return conditions([]string{"sham", "a", "b", "c", "d", "e"}[:len(it.Type)%most]...), nil
 			}
 		}
-		s := Study{Protocol: st, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats"), PerType: rapid.IntRange(0, 5).Draw(t, "per type"),
-			Dataset: items(rapid.IntRange(0, 30).Draw(t, "items"), "single", "bool", "multiple")}
+		s := Study{Protocol: st, Study: config.Study{Repeats: rapid.IntRange(1, 3).Draw(t, "repeats"), PerType: rapid.IntRange(0, 5).Draw(t, "per type")},
+			Set: items(rapid.IntRange(0, 30).Draw(t, "items"), "single", "bool", "multiple")}
 		for _, a := range st.Arms {
 			s.Arms = append(s.Arms, a.Name)
 		}
@@ -110,8 +111,8 @@ func TestSameRequestSamePlan(t *testing.T) {
 // The draws are part of what a stored run rests on, so they may not change
 // with a version either.
 func TestOrderIsPinned(t *testing.T) {
-	s := Study{Protocol: render.Protocol{Name: "cot", Arms: []render.Arm{{Name: "direct"}, {Name: "cot"}}}, Dataset: items(8, "single", "bool"),
-		Models: []string{"m"}, Arms: []string{"direct", "cot"}, PerType: 2, Repeats: 1}
+	s := Study{Protocol: render.Protocol{Name: "cot", Arms: []render.Arm{{Name: "direct"}, {Name: "cot"}}}, Set: items(8, "single", "bool"),
+		Study: config.Study{Models: []string{"m"}, Arms: []string{"direct", "cot"}, PerType: 2, Repeats: 1}}
 	var got []string
 	for _, k := range keys(made(t, Request{Seed: 7, Models: []string{"m"}, Studies: []Study{s}}, Filter{})) {
 		got = append(got, k.Item+"/"+k.Arm)
@@ -130,7 +131,7 @@ func TestEveryTrialIsPlannedOnce(t *testing.T) {
 			s := &req.Studies[i]
 			s.PerType = 0
 			for _, m := range s.Models {
-				for _, it := range s.Dataset.Items {
+				for _, it := range s.Set.Items {
 					list := conditions()
 					if s.Protocol.Conditions != nil {
 						list, _ = s.Protocol.Conditions(req.Seed, it)
@@ -238,7 +239,7 @@ func TestBlocksAreAlike(t *testing.T) {
 // counts of any two arms differ by at most one.
 func TestArmsAreBalanced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Study{Protocol: render.Protocol{Name: "s"}, Dataset: items(rapid.IntRange(1, 60).Draw(t, "items"), "single"), Models: []string{"m"}, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats")}
+		s := Study{Protocol: render.Protocol{Name: "s"}, Set: items(rapid.IntRange(1, 60).Draw(t, "items"), "single"), Study: config.Study{Models: []string{"m"}, Repeats: rapid.IntRange(1, 3).Draw(t, "repeats")}}
 		for j := range rapid.IntRange(1, 5).Draw(t, "arms") {
 			name := fmt.Sprintf("arm-%d", j)
 			s.Protocol.Arms, s.Arms = append(s.Protocol.Arms, render.Arm{Name: name}), append(s.Arms, name)
@@ -257,8 +258,8 @@ func TestArmsAreBalanced(t *testing.T) {
 		}
 		for r, counts := range first {
 			for _, a := range s.Arms {
-				if least := len(s.Dataset.Items) / n; counts[a] < least || counts[a] > least+1 {
-					t.Fatalf("repeat %d: %v over %d items", r, counts, len(s.Dataset.Items))
+				if least := len(s.Set.Items) / n; counts[a] < least || counts[a] > least+1 {
+					t.Fatalf("repeat %d: %v over %d items", r, counts, len(s.Set.Items))
 				}
 			}
 		}
@@ -267,7 +268,7 @@ func TestArmsAreBalanced(t *testing.T) {
 
 // Two seeds, or two repeats, do not share an order of many items.
 func TestOrderDependsOnSeedAndRepeat(t *testing.T) {
-	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(50, "single"), Models: []string{"m"}, Arms: []string{"a", "b"}, Repeats: 2}
+	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Set: items(50, "single"), Study: config.Study{Models: []string{"m"}, Arms: []string{"a", "b"}, Repeats: 2}}
 	order := func(seed uint64) (one, two []string) {
 		for _, k := range keys(made(t, Request{Seed: seed, Models: s.Models, Studies: []Study{s}}, Filter{})) {
 			if k.Repeat == 0 {
@@ -342,13 +343,13 @@ func TestSelectionPerType(t *testing.T) {
 		for _, sel := range made(t, req, Filter{}).Studies {
 			s := req.Studies[slices.IndexFunc(req.Studies, func(s Study) bool { return s.Protocol.Name == sel.Study })]
 			have, chosen := map[string]int{}, map[string]int{}
-			for _, it := range s.Dataset.Items {
+			for _, it := range s.Set.Items {
 				have[it.Type]++
 			}
 			last := -1
 			for _, it := range sel.Items {
 				chosen[it.Type]++
-				at := slices.IndexFunc(s.Dataset.Items, func(o dataset.Item) bool { return o.ID == it.ID })
+				at := slices.IndexFunc(s.Set.Items, func(o dataset.Item) bool { return o.ID == it.ID })
 				if at <= last {
 					t.Fatal("selected items do not keep the data set's order")
 				}
@@ -382,8 +383,8 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 		{File: "types.xlsx", Want: "a table", Got: "nothing"},
 	}
 	req := Request{Seed: 3, Models: []string{"m", "n", "o"}, Studies: []Study{
-		{Protocol: st, Dataset: set, Models: []string{"m", "n"}, Arms: []string{"a", "b"}, PerType: 3, Repeats: 2},
-		{Protocol: render.Protocol{Name: "t", Arms: st.Arms[:1]}, Dataset: set, Models: []string{"o", "n"}, Arms: []string{"a"}, Repeats: 1},
+		{Protocol: st, Set: set, Study: config.Study{Models: []string{"m", "n"}, Arms: []string{"a", "b"}, PerType: 3, Repeats: 2}},
+		{Protocol: render.Protocol{Name: "t", Arms: st.Arms[:1]}, Set: set, Study: config.Study{Models: []string{"o", "n"}, Arms: []string{"a"}, Repeats: 1}},
 	}}
 	show := func(p *Plan) string {
 		var out []string
@@ -429,7 +430,7 @@ func TestMakeRefuses(t *testing.T) {
 	arms := []render.Arm{{Name: "direct"}, {Name: "cot"}, {Name: "after", Needs: []string{"cot"}}, {Name: "one", Needs: []string{"two"}}, {Name: "two", Needs: []string{"one"}}}
 	valid := func() Request {
 		return Request{Seed: 1, Models: []string{"honest", "silent"}, Studies: []Study{{Protocol: render.Protocol{Name: "cot", Arms: arms},
-			Dataset: items(3, "single"), Models: []string{"honest"}, Arms: []string{"direct", "cot"}, Repeats: 1}}}
+			Set: items(3, "single"), Study: config.Study{Models: []string{"honest"}, Arms: []string{"direct", "cot"}, Repeats: 1}}}}
 	}
 	made(t, valid(), Filter{})
 	for _, c := range []struct {
@@ -448,8 +449,8 @@ func TestMakeRefuses(t *testing.T) {
 		{"needs", func(r *Request, f *Filter) { r.Studies[0].Arms = []string{"direct", "after"} }, "arm after needs the output of arm cot, which is not selected; add cot to arms"},
 		{"needs in a circle", func(r *Request, f *Filter) { r.Studies[0].Arms = []string{"two", "one"} }, "arm two needs its own output, through [one]"},
 		{"repeats", func(r *Request, f *Filter) { r.Studies[0].Repeats = 0 }, "found 0 repeats"},
-		{"same ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "item-0" }, `found "item-0" twice or empty`},
-		{"no ID", func(r *Request, f *Filter) { r.Studies[0].Dataset.Items[2].ID = "" }, "twice or empty"},
+		{"same ID", func(r *Request, f *Filter) { r.Studies[0].Set.Items[2].ID = "item-0" }, `found "item-0" twice or empty`},
+		{"no ID", func(r *Request, f *Filter) { r.Studies[0].Set.Items[2].ID = "" }, "twice or empty"},
 		{"same condition", func(r *Request, f *Filter) {
 			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) {
 				return conditions("sham", "sham"), nil
@@ -490,7 +491,7 @@ func TestCounts(t *testing.T) {
 }
 
 func TestEstimateGuessesNothing(t *testing.T) {
-	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Dataset: items(5, "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}
+	s := Study{Protocol: render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}, Set: items(5, "single"), Study: config.Study{Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}
 	p := made(t, Request{Seed: 1, Models: s.Models, Studies: []Study{s}}, Filter{})
 	known, unknown := Estimate(p, func(k results.Key) (time.Duration, bool) {
 		return 3 * time.Second, k.Model == "m" && k.Arm == "a"
@@ -511,7 +512,7 @@ func TestWhatCannotBeIsLeftOut(t *testing.T) {
 		return conditions("sham", "VO-BB", "VH-BB", "TB-LA-"), nil
 	}
 	p := made(t, Request{Seed: 3, Models: []string{"m", "n"}, Studies: []Study{
-		{Protocol: st, Dataset: items(9, "binary", "spatial", "single"), Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}}, Filter{})
+		{Protocol: st, Set: items(9, "binary", "spatial", "single"), Study: config.Study{Models: []string{"m", "n"}, Arms: []string{"a", "b"}, Repeats: 1}}}}, Filter{})
 	var got []string
 	for _, l := range p.LeftOut {
 		got = append(got, fmt.Sprintf("%s: %s (%d)", l.What, l.Why, *l.Trials))
@@ -544,7 +545,7 @@ func underConditions(missing bool, arms ...string) Study {
 		}
 		return conditions("told", "own"), nil
 	}
-	return Study{Protocol: st, Dataset: items(5, "single"), Models: []string{"m"}, Arms: arms, Repeats: 2}
+	return Study{Protocol: st, Set: items(5, "single"), Study: config.Study{Models: []string{"m"}, Arms: arms, Repeats: 2}}
 }
 
 // TestArmsUnderConditions: an arm stands under the conditions that it is asked
@@ -595,8 +596,8 @@ func large() Request {
 	}
 	list := conditions(names...)
 	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) { return list, nil }}
-	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Dataset: items(6592, "binary", "ordinal", "comparative", "spatial"),
-		Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}
+	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Set: items(6592, "binary", "ordinal", "comparative", "spatial"),
+		Study: config.Study{Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}}
 }
 
 const largest = 200 << 20 // bytes that planning large may allocate
@@ -647,7 +648,7 @@ func cases(t testing.TB, n int) Request {
 		}
 		return list, nil
 	}}
-	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Dataset: d, Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}
+	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Set: d, Study: config.Study{Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}}
 }
 
 func TestManyCasesFit(t *testing.T) {

@@ -312,7 +312,7 @@ func (b *block) repeat(o outcome) {
 			n++
 		}
 	}
-	if n > set.Repeats {
+	if n > set.RepeatsOfInvalid {
 		return
 	}
 	t := *o.task

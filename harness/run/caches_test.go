@@ -19,6 +19,7 @@ import (
 	"assay/backends/phantom"
 	"assay/backends/vllm"
 	"assay/backends/wire"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	films "assay/harness/dataset/phantom"
 	"assay/harness/plan"
@@ -163,7 +164,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Make(plan.Request{Seed: 5, Models: []string{"m"}, Studies: []plan.Study{{Protocol: study.Protocol(), Dataset: set, Models: []string{"m"}, Arms: cot.ArmNames(), Repeats: 1}}}, plan.Filter{})
+	p, err := plan.Make(plan.Request{Seed: 5, Models: []string{"m"}, Studies: []plan.Study{{Protocol: study.Protocol(), Set: set, Study: config.Study{Models: []string{"m"}, Arms: cot.ArmNames(), Repeats: 1}}}}, plan.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 	var got proven
 	seed := int64(1)
 	got.sum, err = run.Run(t.Context(), run.Job{Plan: p, Store: st, Clock: timing.NewClock(), Seed: 5,
-		Settings:  map[string]run.Settings{"cot": {Sampling: backends.Sampling{Temperature: 0.1, MaxTokens: 512, Seed: &seed}, Timed: true, InFlight: 1, Cold: cold, Repeats: 2}},
+		Settings:  map[string]run.Settings{"cot": {Study: config.Study{Sampling: backends.Sampling{Temperature: 0.1, MaxTokens: 512, Seed: &seed}, Timed: true, InFlight: 1, Cache: map[bool]string{true: "cold", false: "warm"}[cold], RepeatsOfInvalid: 2}}},
 		Endpoints: map[string]run.Endpoint{"m": {Backend: b, Model: "slow"}}})
 	if err != nil {
 		t.Fatal(err)

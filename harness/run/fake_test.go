@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/plan"
 	"assay/harness/study"
@@ -314,7 +315,7 @@ func items(n int, images ...dataset.Image) []*dataset.Item {
 // job runs blocks, all models on one server, study "s" untimed one at a time.
 func job(s *server, m trialStore, blocks ...plan.Block) Job {
 	j := Job{Plan: &plan.Plan{Blocks: blocks}, Store: m, Clock: timing.NewClock(), Seed: 7,
-		Settings:  map[string]Settings{"s": {Sampling: backends.Sampling{Temperature: 0.1, MaxTokens: 64}, InFlight: 1, Retries: 2, Backoff: time.Second}},
+		Settings:  map[string]Settings{"s": {Study: config.Study{Sampling: backends.Sampling{Temperature: 0.1, MaxTokens: 64}, InFlight: 1, Retries: 2, Backoff: time.Second}}},
 		Endpoints: map[string]Endpoint{}}
 	for _, b := range blocks {
 		j.Endpoints[b.Model] = Endpoint{Backend: s, Model: b.Model + ":latest"}

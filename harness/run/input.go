@@ -63,7 +63,7 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 		in.Sizes = append(in.Sizes, sizes...)
 		return pics, nil
 	}
-	examples, err := set.Shots.Of(t.Item, t.Condition)
+	examples, err := set.Examples.Of(t.Item, t.Condition)
 	if err != nil {
 		return in, inputError{err}
 	}
@@ -72,7 +72,7 @@ func prepare(ctx context.Context, t plan.Trial, set Settings, end Endpoint, seed
 		if err != nil {
 			return in, inputError{err}
 		}
-		pics, err := draw("example "+it.ID+": ", it, perturb.Baseline(), set.Shots.Frame)
+		pics, err := draw("example "+it.ID+": ", it, perturb.Baseline(), set.Examples.Frame)
 		if err != nil {
 			return in, err
 		}

@@ -33,7 +33,7 @@ func TestLevelsOfALoadRunOneAfterTheOther(t *testing.T) {
 				b.Trials = append(b.Trials, tr)
 			}
 		}
-		sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Timed, s.Cold = true, true }))
+		sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Timed, s.Cache = true, "cold" }))
 		if sum.Done != 24 || sum.Invalid != 0 || sum.Repeated != 0 {
 			t.Errorf("%+v", sum)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/backends"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/results"
 )
@@ -126,7 +127,7 @@ func TestNothingIsCountedBetweenRepeats(t *testing.T) {
 	for again.Key.Repeat = 1; again.Key.Repeat < 4; again.Key.Repeat++ {
 		b.Trials = append(b.Trials, again)
 	}
-	j := job(s, m, b).set("s", func(s *Settings) { timed(s); s.Cold = false })
+	j := job(s, m, b).set("s", func(s *Settings) { timed(s); s.Cache = "" })
 	j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Context: 2048}
 	must(t, j)
 	var asked []string
@@ -176,7 +177,7 @@ func TestAContextThatEndsIsNotTheTokenLimit(t *testing.T) {
 		if n >= 0 {
 			r.Usage.CompletionTokens = &n
 		}
-		got := flags(r, Settings{Sampling: backends.Sampling{MaxTokens: 64}})
+		got := flags(r, Settings{Study: config.Study{Sampling: backends.Sampling{MaxTokens: 64}}})
 		if fmt.Sprint(got) != fmt.Sprint([]results.Flag{want}) {
 			t.Errorf("%d of 64 tokens: %v, want %v", n, got, want)
 		}

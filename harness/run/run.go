@@ -34,9 +34,9 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/harness/render"
-	"assay/harness/study"
 	"assay/results"
 	"assay/timing"
 )
@@ -56,34 +56,19 @@ type Endpoint struct {
 	ContextOption string
 }
 
-// Settings are a study's.
+// Settings are a study's: InFlight is at least 1, and 1 when Timed.
 type Settings struct {
-	Sampling     backends.Sampling
-	Timed        bool // one in flight, warm-up
-	InFlight     int  // >= 1; 1 when Timed
-	Timeouts     backends.Timeouts
-	Retries      int           // further attempts after one that can heal, >= 0
-	Backoff      time.Duration // pause before the first of them, doubling; 0: half a second
-	render.Frame               // of pictures; WebP is the endpoint's
-	Shots        *study.Pool   // of examples before a question; nil: no condition has any
-
-	// Of timed studies.
-	Cold     bool // every request is new to the server's caches; false: they are left alone
-	Repeats  int  // further attempts at a trial whose time does not count, >= 0
-	CoolDown CoolDown
+	config.Study
+	render.Frame              // of pictures; WebP is the endpoint's
+	Examples     *render.Pool // before a question; nil: no condition has any
 }
+
+// Cold says whether every request is new to the server's caches; else they are left alone.
+func (s Settings) Cold() bool { return s.Cache == "cold" }
 
 // fixed says whether the same request gets the same answer: then one that was cut
 // would be cut again, and is not asked for.
 func (s Settings) fixed() bool { return s.Sampling.Seed != nil || s.Sampling.Temperature == 0 }
-
-// CoolDown is a pause before each timed attempt.
-type CoolDown struct {
-	For time.Duration // 0: none
-	// To ends the pause once no GPU is hotter than this, in degrees Celsius; nil:
-	// the pause lasts For.
-	To *float64
-}
 
 // watcher looks at the machine while trials run. It may also be a Thermometer.
 type watcher interface {
@@ -277,7 +262,7 @@ func (job Job) mark(o results.KeyedOutcome) (m plan.Mark) {
 	set := job.Settings[o.Key.Study]
 	if o.Invalid && set.Timed {
 		m |= plan.Invalid
-		if o.Invalids <= set.Repeats && !(o.Cut && set.fixed()) {
+		if o.Invalids <= set.RepeatsOfInvalid && !(o.Cut && set.fixed()) {
 			m |= plan.Again
 		}
 	}
@@ -298,10 +283,10 @@ func check(job Job) error {
 				return fmt.Errorf("run: study %q is planned but has no settings", t.Key.Study)
 			case set.InFlight < 1, set.Timed && set.InFlight != 1:
 				return fmt.Errorf("run: study %q: in_flight is %d; expected 1 for a timed study, at least 1 for another", t.Key.Study, set.InFlight)
-			case set.Cold && !set.Timed:
+			case set.Cold() && !set.Timed:
 				return fmt.Errorf("run: study %q: caches are kept cold in timed studies only: a nonce would be one more difference between requests", t.Key.Study)
-			case set.CoolDown.To != nil && !measured:
-				return fmt.Errorf("run: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.To)
+			case set.CoolDown.Celsius != nil && !measured:
+				return fmt.Errorf("run: study %q: cool-down to %g degrees, and nothing measures temperatures; expected telemetry with a GPU, or a cool-down for a time only", t.Key.Study, *set.CoolDown.Celsius)
 			case t.Key.Model != b.Model:
 				return fmt.Errorf("run: trial %s stands in the block of model %q", t.Key.Name(), b.Model)
 			}

@@ -10,13 +10,14 @@ import (
 	"assay/backends"
 	"assay/harness/dataset"
 	"assay/harness/plan"
+	"assay/harness/render"
 	"assay/harness/study"
 	"assay/perturb"
 	"assay/results"
 )
 
 // fewShot plans one arm of items at some numbers of examples, drawn among themselves.
-func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *study.Pool) {
+func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *render.Pool) {
 	t.Helper()
 	a := direct()
 	a.Example = func(it dataset.Item) (string, error) {
@@ -25,7 +26,7 @@ func fewShot(t *testing.T, set []dataset.Item, levels ...int) (plan.Block, *stud
 		}
 		return "gold " + it.Answer, nil
 	}
-	pool, err := study.NewPool(study.PoolSource{Seed: 7, Study: &study.Study{Name: "s", Arms: []study.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
+	pool, err := render.NewPool(render.PoolSource{Seed: 7, Study: render.Protocol{Name: "s", Arms: []render.Arm{*a}}, Arms: []string{a.Name}, Questions: set, Examples: set, Most: slices.Max(levels)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestExamplesComeBeforeTheQuestion(t *testing.T) {
 	set := solved(4, func(i int) []dataset.Image { return []dataset.Image{picture(8+i, 8, uint8(i))} })
 	b, pool := fewShot(t, set, 0, 2)
 	s, m := &server{}, newMemory()
-	sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Shots = pool }))
+	sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Examples = pool }))
 	if sum.Done != 8 {
 		t.Fatalf("%+v", sum)
 	}
@@ -138,7 +139,7 @@ func TestExamplesThatWereCutAreNoticed(t *testing.T) {
 	for _, c := range []struct{ context, failed int }{{2048, 0}, {400, 4}} {
 		b, pool := fewShot(t, set, 0, 2)
 		s, m := cutter(c.context, 0, true), newMemory()
-		j := job(s, m, b).set("s", func(s *Settings) { s.Shots = pool })
+		j := job(s, m, b).set("s", func(s *Settings) { s.Examples = pool })
 		j.Endpoints["a"] = Endpoint{Backend: s, Model: "a", Context: c.context, ContextOption: "num_ctx"}
 		if sum := must(t, j); sum.Failed != c.failed || sum.ByKind["prompt_cut"] != c.failed {
 			t.Errorf("context %d: %+v", c.context, sum)
@@ -153,7 +154,7 @@ func TestExamplesThatCannotBeMade(t *testing.T) {
 	})
 	b, pool := fewShot(t, set, 1)
 	s, m := &server{}, newMemory()
-	must(t, job(s, m, b).set("s", func(s *Settings) { s.Shots = pool }))
+	must(t, job(s, m, b).set("s", func(s *Settings) { s.Examples = pool }))
 	last, _ := m.trials[b.Trials[0].Key].Last()
 	if last.Failure == nil || last.Failure.Kind != kindInput || !strings.HasPrefix(last.Failure.Message, "example i0") {
 		t.Errorf("%+v", last.Failure)

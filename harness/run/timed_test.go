@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"assay/backends"
+	"assay/harness/config"
 	"assay/harness/plan"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
 )
 
-func timed(s *Settings) { s.Timed, s.Cold, s.Repeats = true, true, 2 }
+func timed(s *Settings) { s.Timed, s.Cache, s.RepeatsOfInvalid = true, "cold", 2 }
 
 // says is an answer whose caches are in a state.
 func says(c call, state backends.CacheState) *backends.Response {
@@ -144,7 +145,7 @@ func TestInvalidTimesAreTakenAgainAtTheEndOfTheBlock(t *testing.T) {
 		t.Errorf("asked %d times, %+v", quiet.asked, sum)
 	}
 	// With a higher limit, resuming takes that one time again.
-	j = j.set("s", func(s *Settings) { timed(s); s.Repeats = 3 })
+	j = j.set("s", func(s *Settings) { timed(s); s.RepeatsOfInvalid = 3 })
 	cold := &server{reply: func(c call) (*backends.Response, error) { return says(c, backends.CacheCold), nil }}
 	j.Endpoints["a"] = Endpoint{Backend: cold, Model: "a:latest"}
 	if sum := must(t, j); len(cold.trials()) != 1 || sum.Skipped != 6 || sum.Repeated != 1 || sum.Invalid != 0 || len(m.trials[a.Trials[2].Key].Attempts) != 4 {
@@ -196,7 +197,7 @@ func TestTruncatedAnswersAreNotAskedForAgain(t *testing.T) {
 		s := &server{reply: func(c call) (*backends.Response, error) {
 			return &backends.Response{Answer: "cut", Finish: backends.FinishLength, Sent: []byte("x")}, nil
 		}}
-		j := job(s, st, planned("s", "a", items(4), direct())).set("s", func(set *Settings) { timed(set); set.Sampling, set.Repeats = c.sampling, 2 })
+		j := job(s, st, planned("s", "a", items(4), direct())).set("s", func(set *Settings) { timed(set); set.Sampling, set.RepeatsOfInvalid = c.sampling, 2 })
 		if c.flags != nil {
 			j.Watch = &watch{flags: c.flags}
 		}
@@ -267,7 +268,7 @@ func TestRepeatsThatCannotBe(t *testing.T) {
 			}
 			return says(k, backends.CacheHit), nil
 		}
-		sum := must(t, job(s, m, b).set("s", func(s *Settings) { timed(s); s.Repeats = 1 }))
+		sum := must(t, job(s, m, b).set("s", func(s *Settings) { timed(s); s.RepeatsOfInvalid = 1 }))
 		tr := m.trials[b.Trials[1].Key]
 		if a, _ := tr.Last(); len(tr.Attempts) != 1 || a.Output == nil || sum.Repeated != 1 || len(sum.Warnings) != 1 || !strings.Contains(sum.Warnings[0], c.warns) {
 			t.Errorf("%d attempts, %+v", len(tr.Attempts), sum)
@@ -303,7 +304,7 @@ func TestTheStateOfAnAttemptIsItsLeastColdTurns(t *testing.T) {
 					return nil, nil
 				}
 				b := planned("s", "a", items(1), arm("two", nil, "one", "two"))
-				sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Timed, s.Cold = true, cold }))
+				sum := must(t, job(s, m, b).set("s", func(s *Settings) { s.Timed, s.Cache = true, map[bool]string{true: "cold", false: "warm"}[cold] }))
 				rank := func(s backends.CacheState) int {
 					if s == "" { // the server says nothing
 						s = backends.CacheUnverified
@@ -651,17 +652,17 @@ func (l runnerLate) Generate(ctx context.Context, req *backends.Request, rec *ti
 func TestCoolDown(t *testing.T) {
 	to := 60.0
 	for name, c := range map[string]struct {
-		cool    CoolDown
+		cool    config.CoolDown
 		degrees []float64
 		want    time.Duration // before each of two trials
 		looks   int
 	}{
-		"none":                    {CoolDown{}, nil, 0, 0},
-		"for a time":              {CoolDown{For: 90 * time.Second}, nil, 90 * time.Second, 0},
-		"cool already":            {CoolDown{For: time.Minute, To: &to}, []float64{60}, 0, 2},
-		"to a temperature":        {CoolDown{For: time.Minute, To: &to}, []float64{80, 70, 61, 59, 80, 70, 61, 59}, 3 * time.Second, 8},
-		"hot for good":            {CoolDown{For: 4500 * time.Millisecond, To: &to}, []float64{90}, 4500 * time.Millisecond, 10},
-		"a temperature not known": {CoolDown{For: 2 * time.Second, To: &to}, nil, 2 * time.Second, 4},
+		"none":                    {config.CoolDown{}, nil, 0, 0},
+		"for a time":              {config.CoolDown{For: 90 * time.Second}, nil, 90 * time.Second, 0},
+		"cool already":            {config.CoolDown{For: time.Minute, Celsius: &to}, []float64{60}, 0, 2},
+		"to a temperature":        {config.CoolDown{For: time.Minute, Celsius: &to}, []float64{80, 70, 61, 59, 80, 70, 61, 59}, 3 * time.Second, 8},
+		"hot for good":            {config.CoolDown{For: 4500 * time.Millisecond, Celsius: &to}, []float64{90}, 4500 * time.Millisecond, 10},
+		"a temperature not known": {config.CoolDown{For: 2 * time.Second, Celsius: &to}, nil, 2 * time.Second, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, m := &server{}, newMemory()
@@ -690,11 +691,11 @@ func TestCoolDown(t *testing.T) {
 			t.Errorf("%v, %d stored", err, len(m.trials))
 		}
 	})
-	j := job(&server{}, newMemory(), planned("s", "a", items(2), direct())).set("s", func(s *Settings) { timed(s); s.CoolDown = CoolDown{For: 1, To: &to} })
+	j := job(&server{}, newMemory(), planned("s", "a", items(2), direct())).set("s", func(s *Settings) { timed(s); s.CoolDown = config.CoolDown{For: 1, Celsius: &to} })
 	if _, err := Run(t.Context(), j); err == nil || !strings.Contains(err.Error(), "nothing measures temperatures") {
 		t.Errorf("a temperature that nobody measures: %v", err)
 	}
-	j = job(&server{}, newMemory(), planned("s", "a", items(2), direct())).set("s", func(s *Settings) { s.Cold = true })
+	j = job(&server{}, newMemory(), planned("s", "a", items(2), direct())).set("s", func(s *Settings) { s.Cache = "cold" })
 	if _, err := Run(t.Context(), j); err == nil || !strings.Contains(err.Error(), "timed studies only") {
 		t.Errorf("nonces in an untimed study: %v", err)
 	}

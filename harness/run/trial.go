@@ -289,7 +289,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 	a.Started = now()
 	if set.Timed {
 		a.Cache = &results.Cache{Policy: results.PolicyWarm}
-		if set.Cold {
+		if set.Cold() {
 			a.Cache.Policy = results.PolicyCold
 		}
 	}
@@ -314,7 +314,7 @@ func (b *block) attempt(ctx context.Context, t *task, n int, in input, set Setti
 	for i := range in.Prompts {
 		rec := b.recorder()
 		var nonce backends.Nonce
-		if set.Timed && set.Cold {
+		if set.Timed && set.Cold() {
 			nonce = NonceOf(b.run.job.Seed, t.Key, n, i)
 			a.Cache.Nonces = append(a.Cache.Nonces, nonce)
 		}

@@ -63,8 +63,8 @@ func (b *block) coolDown(ctx context.Context, set Settings) error {
 	c := set.CoolDown
 	for left := c.For; set.Timed && left > 0; left -= lookEvery {
 		pause := left
-		if c.To != nil {
-			if t, ok := b.run.job.Watch.(thermometer).Temperature(); ok && t <= *c.To {
+		if c.Celsius != nil {
+			if t, ok := b.run.job.Watch.(thermometer).Temperature(); ok && t <= *c.Celsius {
 				return nil
 			}
 			pause = min(left, lookEvery)
@@ -76,7 +76,7 @@ func (b *block) coolDown(ctx context.Context, set Settings) error {
 			return context.Cause(ctx)
 		case <-timer.C:
 		}
-		if c.To == nil {
+		if c.Celsius == nil {
 			return nil
 		}
 	}

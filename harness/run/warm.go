@@ -45,11 +45,11 @@ func (b *block) warm(ctx context.Context, t *task, in input, set Settings) error
 	set.Sampling.MaxTokens = min(set.Sampling.MaxTokens, warmTokens)
 	found := &warmth{}
 	var cold backends.Nonce
-	if set.Cold {
+	if set.Cold() {
 		cold = b.fresh()
 	}
 	resp, _, err := b.untimed(ctx, set, "warm-up "+key, m, cold)
-	if err == nil && resp.Usage.PromptTokens != nil && !set.Cold {
+	if err == nil && resp.Usage.PromptTokens != nil && !set.Cold() {
 		b.weigh(ctx, in, set)
 	}
 	if err == nil && resp.Cache.State == backends.CacheTimed {

@@ -120,14 +120,14 @@ func (b *block) counter(set Settings) *Counter {
 	if b.counters == nil {
 		b.counters = map[bool]*Counter{}
 	}
-	if b.counters[set.Cold] == nil {
+	if b.counters[set.Cold()] == nil {
 		c := &Counter{Backend: b.end.Backend, Like: *request(nil, set, b.end)}
-		if set.Cold {
+		if set.Cold() {
 			c.Nonce = b.fresh
 		}
-		b.counters[set.Cold] = c
+		b.counters[set.Cold()] = c
 	}
-	return b.counters[set.Cold]
+	return b.counters[set.Cold()]
 }
 
 // uncounted says once that it is not known whether prompts were cut.

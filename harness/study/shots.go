@@ -3,9 +3,7 @@
 //
 //  1. Conditions are the numbers of examples, by which trials are told apart; none is the
 //     baseline.
-//  2. A Pool holds what can be an example: items with an answer that every arm can show.
-//  3. For draws an item's examples from it. Nothing of the item itself is ever among
-//     them, nor another question about one of its pictures.
+//  2. A render.Pool holds what can be an example, and draws an item's from it.
 
 package study
 
@@ -40,14 +38,6 @@ func Conditions(levels []int, from string) []perturb.Condition {
 		out = append(out, c)
 	}
 	return out
-}
-
-// shotsOf is the number of examples under a condition.
-func shotsOf(c *perturb.Condition) int {
-	if c == nil || c.Param != Param {
-		return 0
-	}
-	return int(c.Level)
 }
 
 // ShotLevel is what a store keeps of a condition.

@@ -64,11 +64,12 @@ type Study struct {
 	Prompts, Usable map[string]string
 }
 
-// What a study asks with.
+// What a study asks with, and what bench.yaml says of it.
 type (
 	Arm     = render.Arm
 	Prompt  = render.Prompt
 	Missing = render.Missing
+	Choice  = config.Study
 )
 
 // Protocol is what the study asks.
@@ -107,17 +108,6 @@ type Definition struct {
 	// every template that cannot be used, with its name and line, or says which
 	// condition does not exist.
 	New func(prompts map[string]string, c Choice) (Study, error)
-}
-
-// Choice is which of a study's conditions are planned.
-type Choice struct {
-	Conditions []string // without the baseline, which is always there
-	Sweeps     []perturb.Sweep
-	Grid       perturb.Grid // the zero Grid: none
-	InFlight   []int        // levels of a load sweep; none: there is no sweep
-	Shots      []int        // numbers of examples before a question; none: there are no examples
-	ShotsFrom  string       // the data set of examples; "": that of the questions
-	Image      int          // of items with several images the one that is changed, from 1; 0: every one
 }
 
 // StoredItem is an item as the store has it, with what a study's scores need of it.

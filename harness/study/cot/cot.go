@@ -18,7 +18,6 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
-	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
 )
@@ -61,11 +60,8 @@ func New(prompts map[string]string) (study.Study, error) {
 		Rubrics: append(append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, rubrics(l)...), study.UnreadRubric(l)),
 		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Types:   dataset.Types(),
-		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
-			return []perturb.Condition{perturb.Baseline()}, nil
-		},
-		Facts: facts,
-		Cases: cases,
+		Facts:   facts,
+		Cases:   cases,
 		Unread: func(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
 			return accuracyCase(it, text.Outside(out.Answer)).Unread()
 		},

@@ -166,8 +166,8 @@ func TestFactsAndCases(t *testing.T) {
 	if f, _ := s.Facts(1, it); string(f.Facts) != `{"gold_steps":[],`+asked+`}` {
 		t.Errorf("%s", f.Facts)
 	}
-	if c, _ := s.Conditions(1, it); len(c) != 1 || c[0].Name != "baseline" {
-		t.Errorf("conditions %+v", c)
+	if s.Conditions != nil {
+		t.Error("it is asked under more than the baseline")
 	}
 }
 

@@ -40,7 +40,7 @@ func phantoms(t *testing.T, n, images int) *dataset.Dataset {
 
 func planned(t *testing.T, s study.Study, arms []string, set *dataset.Dataset) []plan.Trial {
 	t.Helper()
-	p, err := plan.Make(plan.Request{Seed: 3, Models: []string{"m"}, Studies: []plan.Study{{Protocol: s.Protocol(), Dataset: set, Models: []string{"m"}, Arms: arms, Repeats: 1}}}, plan.Filter{})
+	p, err := plan.Make(plan.Request{Seed: 3, Models: []string{"m"}, Studies: []plan.Study{{Protocol: s.Protocol(), Set: set, Study: study.Choice{Models: []string{"m"}, Arms: arms, Repeats: 1}}}}, plan.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func taix(t testing.TB) plan.Request {
 		}
 		set.Items = append(set.Items, it)
 	}
-	return plan.Request{Seed: 1, Models: []string{"m"}, Studies: []plan.Study{{Protocol: s.Protocol(), Dataset: set, Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}
+	return plan.Request{Seed: 1, Models: []string{"m"}, Studies: []plan.Study{{Protocol: s.Protocol(), Set: set, Study: study.Choice{Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}}
 }
 
 // The whole of TAIX-VQA is planned within 200 MB; how long it takes is the

@@ -53,7 +53,7 @@ func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
 	if err != nil {
 		return study.Study{}, err
 	}
-	conditions, described := perturb.Loads(c.InFlight), describedLoads(c.InFlight)
+	conditions, described := perturb.Loads(c.Levels), describedLoads(c.Levels)
 	if len(c.Shots) > 0 {
 		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}

@@ -1,4 +1,4 @@
-package study
+package render
 
 import (
 	"cmp"
@@ -11,16 +11,17 @@ import (
 	"strings"
 
 	"assay/harness/dataset"
-	"assay/harness/render"
 	"assay/perturb"
 )
 
 // considered is how many candidates a draw looks at: the seed's first ones.
 const considered = 1024
 
-// Pool is what examples are drawn from. It does not change, and may be read by several.
+// Pool is what answered examples before a question are drawn from: items with an answer that
+// every arm can show. Nothing of an item is ever among its own examples, nor another question
+// about one of its pictures. It does not change, and may be read by several.
 type Pool struct {
-	Frame render.Frame // how pictures of examples are sent
+	Frame Frame // how pictures of examples are sent
 
 	candidates []candidate // in the seed's order
 	place      map[*dataset.Item]int
@@ -36,12 +37,12 @@ type candidate struct {
 // PoolSource is where a study's examples come from.
 type PoolSource struct {
 	Seed      uint64
-	Study     *Study
+	Study     Protocol
 	Arms      []string // selected; an example can be shown in all of them
 	Questions []dataset.Item
 	Name      string // of the data set of examples
 	Examples  []dataset.Item
-	Frame     render.Frame
+	Frame     Frame
 	Most      int // examples of an item
 }
 
@@ -138,10 +139,10 @@ func (p *Pool) For(it *dataset.Item, k int) []*dataset.Item {
 // Of are the examples of an item under a condition; none where it has none. A nil Pool
 // has none to give.
 func (p *Pool) Of(it *dataset.Item, c *perturb.Condition) ([]*dataset.Item, error) {
-	k := shotsOf(c)
-	if k == 0 {
+	if c == nil || c.Kind != perturb.KindShots {
 		return nil, nil
 	}
+	k := int(c.Level)
 	var list []*dataset.Item
 	if p != nil {
 		list = p.For(it, k)
