@@ -84,20 +84,20 @@ type Message struct {
 
 // Sampling is sent explicitly with every request.
 type Sampling struct {
-	Temperature float64 `json:"temperature"`    // 0..2
-	MaxTokens   int     `json:"max_tokens"`     // > 0
-	Seed        *int64  `json:"seed,omitempty"` // nil: not sent
+	Temperature float64 `json:"temperature" yaml:"temperature" range:"0..2"`
+	MaxTokens   int     `json:"max_tokens" yaml:"max_tokens" range:"1..10000000"`
+	Seed        *int64  `json:"seed,omitempty" yaml:"seed" range:"0..2147483647" or:"none"` // nil: not sent; servers keep it in 32 bits
 }
 
 // Timeouts of one attempt; zero means none.
 type Timeouts struct {
-	Connect      time.Duration `json:"connect"`
-	FirstContent time.Duration `json:"first_content"` // from Start to the first content
-	Stall        time.Duration `json:"stall"`         // between reads after the first content
-	Total        time.Duration `json:"total"`
+	Connect      time.Duration `json:"connect" yaml:"connect" or:"none"`
+	FirstContent time.Duration `json:"first_content" yaml:"first_content" or:"none"` // from Start to the first content
+	Stall        time.Duration `json:"stall" yaml:"stall" or:"none"`                 // between reads after the first content
+	Total        time.Duration `json:"total" yaml:"total" or:"none"`
 	// Busy is how long a turn waits in all for a server that says it is busy, between
 	// attempts. An adapter makes one attempt and never waits; see Patiently.
-	Busy time.Duration `json:"busy"`
+	Busy time.Duration `json:"busy" yaml:"busy"`
 }
 
 // Request is one turn.

@@ -18,8 +18,8 @@ type Server struct {
 	Name     string
 	Kind     string // a name of package kinds
 	Protocol string // phantom only: the kind that it speaks as, a name of package kinds
-	Caches   bool   // phantom only: it remembers prompts and pictures
-	Slots    int    `json:",omitempty"` // phantom only: replies that are worked on together; 0: no limit
+	Caches   bool   `yaml:"caches"`                                  // phantom only: it remembers prompts and pictures
+	Slots    int    `yaml:"slots" range:"1..1024" json:",omitempty"` // phantom only: replies that are worked on together; 0: no limit
 	URL      string // http or https, without credentials or a trailing slash; not for phantom
 	KeyEnv   string // environment variable that holds the API key
 	KeyFile  string // file that holds it
@@ -33,7 +33,7 @@ type Server struct {
 	StartTimeout time.Duration // until it is healthy
 	Restarts     int           // after its death, per block, >= 0
 	// SharesGPU says that judging on it would disturb timed trials.
-	SharesGPU bool
+	SharesGPU bool `yaml:"shares_gpu"`
 }
 
 // Start is Command with its port filled in.
@@ -58,9 +58,9 @@ type Model struct {
 	Name    string
 	Backend string
 	Model   string // the server's name for it
-	Think   *bool  // nil: the model's own default
-	Vision  *bool  `json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
+	Think   *bool  `yaml:"think"`                    // nil: the model's own default
+	Vision  *bool  `yaml:"vision" json:",omitempty"` // whether it sees pictures, whatever its server says; nil: that is asked and tried
 
-	Groups     []string `json:",omitempty"` // for means over groups of models
-	Parameters *float64 `json:",omitempty"` // nil: as its server says
+	Groups     []string `json:",omitempty"`                                     // for means over groups of models
+	Parameters *float64 `yaml:"parameters" range:"1e5..1e15" json:",omitempty"` // nil: as its server says
 }

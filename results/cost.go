@@ -2,15 +2,15 @@ package results
 
 // Cost is the prices that money is computed from. nil: not known.
 type Cost struct {
-	Currency string `json:"currency"` // "EUR"
+	Currency string `json:"currency" yaml:"currency,needed"` // "EUR"
 	// GPUHour is the price of one GPU for an hour. Without it, GPUPrice over
 	// GPULifeHours is.
-	GPUHour      *float64 `json:"gpu_hour,omitempty"`
-	GPUPrice     *float64 `json:"gpu_price,omitempty"`      // of buying one GPU
-	GPULifeHours *float64 `json:"gpu_life_hours,omitempty"` // of work, > 0
-	KWh          *float64 `json:"kwh,omitempty"`            // 0: power is included elsewhere
-	PUE          *float64 `json:"pue,omitempty"`            // what the building takes for each kWh of devices, >= 1; nil: nothing is added
-	GCO2PerKWh   *float64 `json:"gco2_per_kwh,omitempty"`   // of electricity; nil: emissions are not told
+	GPUHour      *float64 `json:"gpu_hour,omitempty" yaml:"gpu_hour" range:"0..1e9"`
+	GPUPrice     *float64 `json:"gpu_price,omitempty" yaml:"gpu_price" range:"0..1e9"`           // of buying one GPU
+	GPULifeHours *float64 `json:"gpu_life_hours,omitempty" yaml:"gpu_life_hours" range:"1..1e9"` // of work, > 0
+	KWh          *float64 `json:"kwh,omitempty" yaml:"kwh" range:"0..1e9"`                       // 0: power is included elsewhere
+	PUE          *float64 `json:"pue,omitempty" yaml:"pue" range:"1..1e9"`                       // of the building for each kWh of devices; nil: nothing is added
+	GCO2PerKWh   *float64 `json:"gco2_per_kwh,omitempty" yaml:"gco2_per_kwh" range:"0..1e9"`     // of electricity; nil: emissions are not told
 	// HostedInput and HostedOutput are what a hosted API takes per million tokens
 	// of prompt and of answer.
 	HostedInput  *float64 `json:"hosted_input,omitempty"`

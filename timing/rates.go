@@ -72,8 +72,8 @@ func (t Trace) Gaps() []time.Duration {
 
 // SLO is what an answer must keep; a limit is inclusive, nil is none.
 type SLO struct {
-	TTFT *time.Duration `json:"ttft_ns,omitempty"`
-	TPOT *time.Duration `json:"tpot_ns,omitempty"`
+	TTFT *time.Duration `json:"ttft_ns,omitempty" yaml:"ttft"`
+	TPOT *time.Duration `json:"tpot_ns,omitempty" yaml:"tpot"`
 }
 
 // Any says whether there is a limit.

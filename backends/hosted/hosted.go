@@ -37,19 +37,20 @@ type Settings struct {
 	Provider string   // of Providers
 	URL      string   // base of the API; "": the provider's own
 	Model    string   // the provider's name for it
-	TopP     *float64 // above 0, to 1; nil: not sent
+	TopP     *float64 `yaml:"top_p" range:"0.001..1"` // above 0, to 1; nil: not sent
 	// ServedAs is the name under which it answers; "": Model, or Model with a version behind it.
-	ServedAs string
-	Requests int     // per minute; 0: as many as there are
-	Tokens   int     // per minute, of prompts and answers; 0: as many as there are
-	Price    *Price  // nil: not known
-	Budget   float64 // most to be paid, in Price.Currency; 0: no limit
+	ServedAs string  `yaml:"served_as"`
+	Requests int     `yaml:"requests_per_minute" range:"1..1000000000"` // per minute; 0: as many as there are
+	Tokens   int     `yaml:"tokens_per_minute" range:"1..1000000000"`   // per minute, of prompts and answers; 0: as many as there are
+	Price    *Price  `yaml:"price"`                                     // nil: not known
+	Budget   float64 `yaml:"budget" range:"0..1e9"`                     // most to be paid, in Price.Currency; 0: no limit
 }
 
 // Price is what a provider asks for.
 type Price struct {
-	Currency      string  // "USD"
-	Input, Output float64 // of a million tokens
+	Currency string  `yaml:"currency,needed"`             // "USD"
+	Input    float64 `yaml:"input,needed" range:"0..1e6"` // of a million tokens
+	Output   float64 `yaml:"output,needed" range:"0..1e6"`
 }
 
 // of is what a request costs.

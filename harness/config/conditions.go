@@ -93,7 +93,7 @@ func (c *checker) sweep(n *Node, path string, known StudyKind) (perturb.Sweep, b
 	if !c.mapping(n, path) {
 		return sw, false
 	}
-	s := section{c, n, path}
+	s := section{c: c, n: n, path: path}
 	if !s.need("condition") {
 		return sw, false
 	}
@@ -155,7 +155,7 @@ func (c *checker) levels(n *Node, path string, p perturb.Param) []float64 {
 	bad := false
 	for i, it := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		holder := section{c, &Node{Kind: IsMapping, At: it.At, Entries: []entry{{Key: at, At: it.At, Value: it}}}, ""}
+		holder := section{c: c, n: &Node{Kind: IsMapping, At: it.At, Entries: []entry{{Key: at, At: it.At, Value: it}}}}
 		before := len(c.Errs)
 		v := holder.number(at, math.NaN(), p.Min, p.Max)
 		switch {
@@ -188,15 +188,11 @@ func (c *checker) grid(st *Study, s section, known StudyKind) {
 	if n == nil {
 		return
 	}
-	path := JoinPath(s.path, "grid")
 	if len(known.Conditions) == 0 {
 		s.none(changesNone(known), "remove the key", "grid")
 		return
 	}
-	in := c.section(n, path, "columns", "rows")
-	if in.need("columns") && in.need("rows") {
-		st.Grid = perturb.Grid{Columns: in.whole("columns", 0, 2, perturb.MaxGrid), Rows: in.whole("rows", 0, 2, perturb.MaxGrid)}
-	}
+	s.under("grid", &st.Grid)
 }
 
 // maxImages is the most images of an item that can be named one by one.

@@ -6,9 +6,10 @@
 //     they stand: one document without tags.
 //  2. Parse resolves the tree against the names that exist, and fills in defaults
 //     (parse.go, resolve.go); value.go says how single values may be written.
-//  3. rules.go takes down what the parser asks of values, so that a reference made of
+//  3. fields.go reads what the tags of structs say: keys, limits, words.
+//  4. rules.go takes down what the parser asks of values, so that a reference made of
 //     rules says what is checked.
-//  4. Settings are the values that may not change within one store; Diff says which of
+//  5. Settings are the values that may not change within one store; Diff says which of
 //     them did.
 //
 // Paths in a bench.yaml are relative to the folder it stands in.
@@ -80,10 +81,10 @@ type Judge struct {
 	Keys     []JudgeKey `json:"-"` // of its kind
 	Backend  string
 	Model    string
-	InFlight int
-	Sampling backends.Sampling
-	Timeouts backends.Timeouts
-	Repeats  int `json:",omitempty"` // how often it judges each case; 0: once
+	InFlight int               `yaml:"in_flight" range:"1..1024"`
+	Sampling backends.Sampling `yaml:"sampling"`
+	Timeouts backends.Timeouts `yaml:"timeouts"`
+	Repeats  int               `json:",omitempty"` // how often it judges each case; 0: once
 	// RepeatShare is the share of the cases that it judges twice, 0..1; 0 with Repeats.
 	RepeatShare float64 `json:",omitempty"`
 
@@ -107,19 +108,19 @@ type hostedTerms struct {
 type Study struct {
 	Name      string
 	Dataset   string
-	Models    []string // resolved: all, unless listed; in the order of Config.Models
-	Arms      []string // resolved: all, unless listed
-	PerType   int      // select.per_type; 0: all
-	Repeats   int      // >= 1
-	Sampling  backends.Sampling
-	Timed     bool
-	InFlight  int           // 1 when Timed
-	Shots     []int         `json:",omitempty"` // numbers of examples before a question, ascending; none: there are no examples
-	ShotsFrom string        `json:",omitempty"` // the data set of examples; "": Dataset
-	Levels    []int         `json:",omitempty"` // of requests in flight in a load sweep, from 1 up; none: there is no sweep
-	Retries   int           // further attempts after one that can heal
-	Backoff   time.Duration // before the first of them
-	Timeouts  backends.Timeouts
+	Models    []string          // resolved: all, unless listed; in the order of Config.Models
+	Arms      []string          // resolved: all, unless listed
+	PerType   int               // select.per_type; 0: all
+	Repeats   int               `yaml:"repeats" range:"1..1000"`
+	Sampling  backends.Sampling `yaml:"sampling"`
+	Timed     bool              `yaml:"timed"`
+	InFlight  int               // 1 when Timed
+	Shots     []int             `json:",omitempty"`             // numbers of examples before a question, ascending; none: there are no examples
+	ShotsFrom string            `json:",omitempty"`             // the data set of examples; "": Dataset
+	Levels    []int             `json:",omitempty"`             // of requests in flight in a load sweep, from 1 up; none: there is no sweep
+	Retries   int               `yaml:"retries" range:"0..100"` // further attempts after one that can heal
+	Backoff   time.Duration     `yaml:"backoff"`                // before the first of them
+	Timeouts  backends.Timeouts `yaml:"timeouts"`
 	Rubrics   []Rubric
 	// NeedsFrom is whose verdict counts where another rubric rests on it, by rubric; one
 	// that is not there: each judge's own.
@@ -129,7 +130,7 @@ type Study struct {
 	Cache            string // "cold", "warm"; "" unless Timed
 	RepeatsOfInvalid int    // further attempts at a trial whose time does not count; 0 unless Timed
 	CoolDown         CoolDown
-	SLO              timing.SLO `json:",omitzero"` // what answers are to keep; no setting of a store
+	SLO              timing.SLO `yaml:"slo" json:",omitzero"` // what answers are to keep; no setting of a store
 
 	// Conditions are the conditions planned beside the baseline, in the study's
 	// order, and Sweeps the parameters of conditions planned at several levels.
@@ -141,8 +142,8 @@ type Study struct {
 
 // CoolDown is a pause before each timed trial.
 type CoolDown struct {
-	For     time.Duration // 0: none
-	Celsius *float64      // ends the pause once no GPU is hotter; nil: it lasts For
+	For     time.Duration `yaml:"seconds,needed" range:"0..3600" unit:"s"` // 0: none
+	Celsius *float64      `yaml:"celsius" range:"0..150"`                  // ends the pause once no GPU is hotter; nil: it lasts For
 }
 
 // Rubric names the judges of a rubric, in order.

@@ -32,34 +32,13 @@ func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 	case s.get("api_key_env") == nil && s.get("api_key_file") == nil && s.n.Kind == IsMapping:
 		c.Errorf(s.n.At, path, "expected api_key_env, the name of the environment variable that holds the key, or api_key_file, found neither; add one")
 	}
-	if w, ok := s.text("served_as"); ok {
-		h.ServedAs = w.text
-	}
-	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
-	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
-	if given := s.get("sampling"); given == nil || (section{c, given, ""}).get("seed") == nil {
-		j.Sampling.Seed = nil
-	}
-	c.seen.Ask(path+".sampling.seed", Rule{Default: "none"})
-	if s.get("top_p") != nil {
-		p := s.number("top_p", 0, 0.001, 1) // 0 is not sent
-		h.TopP = &p
-	}
-	j.Timeouts = s.timeouts()
+	j.Sampling.Seed = nil
+	s.fill(j)
+	s.fill(&h.Settings)
 	s.repeated(j)
 	s.reads(j, of)
-	h.Requests, h.Tokens = s.whole("requests_per_minute", 0, 1, 1e9), s.whole("tokens_per_minute", 0, 1, 1e9)
-	if n := s.get("price"); n != nil {
-		in := c.section(n, JoinPath(path, "price"), "currency", "input", "output")
-		h.Price = &hosted.Price{Input: in.number("input", 0, 0, 1e6), Output: in.number("output", 0, 0, 1e6)}
-		for _, key := range []string{"currency", "input", "output"} {
-			in.need(key)
-		}
-		w, _ := in.text("currency")
-		h.Price.Currency = w.text
-	}
 	if n := s.get("budget"); n != nil {
-		if h.Budget = s.number("budget", 0, 0, 1e9); h.Budget == 0 {
+		if h.Budget == 0 {
 			s.wrong("budget", n, "expected an amount above 0, found %s; remove the key to have no limit", n.Found())
 		}
 		if h.Price == nil {
@@ -69,7 +48,7 @@ func (c *checker) hosted(j *Judge, n *Node, path, of string) {
 	for key, want := range h.Unsent(j.Sampling) {
 		at, found := s.n.At, "found none"
 		if given := s.get("sampling"); given != nil && key != "top_p" {
-			if n := (section{c, given, ""}).get(strings.TrimPrefix(key, "sampling.")); n != nil {
+			if n := (section{n: given}).get(strings.TrimPrefix(key, "sampling.")); n != nil {
 				at, found = n.At, "found "+n.Found()
 			}
 		} else if n := s.get(key); n != nil {

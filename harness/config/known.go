@@ -80,13 +80,13 @@ const (
 	defaultTemperature    = 0.1 // as in M3CoTBench
 	defaultMaxTokens      = 1024
 	defaultJudgeMaxTokens = 800
-	defaultSamplingSeed   = 1
 	defaultInFlight       = 4
 	defaultRetries        = 2
 	defaultRepeats        = 2
 	defaultRepeatShare    = 0.05
-	defaultBackoff        = time.Second
 )
+
+func defaultSamplingSeed() *int64 { one := int64(1); return &one }
 
 func defaultTimeouts() backends.Timeouts {
 	return backends.Timeouts{Connect: 5 * time.Second, FirstContent: 120 * time.Second, Stall: 30 * time.Second, Total: 300 * time.Second, Busy: 5 * time.Minute}

@@ -15,7 +15,6 @@ import (
 
 const (
 	defaultHz           = 20
-	maxHz               = 100
 	defaultStartTimeout = 10 * time.Minute // vLLM compiles before it serves
 	defaultRestarts     = 3
 )
@@ -27,7 +26,7 @@ func (c *checker) telemetry(s section) telemetry.Settings {
 		return t
 	}
 	in := c.section(n, "telemetry", "hz", "devices", "gpus", "remote", "meters", "calibration")
-	t.Hz = in.whole("hz", defaultHz, 1, maxHz)
+	in.fill(&t)
 	t.GPUs = in.gpus()
 	t.Remote = c.remotes(in)
 	t.Meters = c.meters(in)
@@ -147,9 +146,7 @@ func (c *checker) meters(s section) (out []telemetry.Plug) {
 				c.Errorf(w.at, w.path, "expected a plug's address such as http://plug/rpc/Switch.GetStatus?id=0, found %s", found)
 			}
 		}
-		if w, ok := in.text("field"); ok {
-			m.Field = w.text
-		}
+		in.fill(&m)
 		out = append(out, m)
 	}
 	return out
@@ -161,48 +158,32 @@ var gpuName = regexp.MustCompile(`^(?i:[0-9]{1,4}|(GPU-)?[0-9a-f][0-9a-f-]{3,}|(
 const maxPrice = 1e9
 
 func (c *checker) cost(s section) *results.Cost {
-	n := s.get("cost")
-	if n == nil {
-		return nil
-	}
-	in := c.section(n, "cost", "currency", "gpu_hour", "gpu_price", "gpu_life_hours", "kwh", "pue", "gco2_per_kwh", "hosted_per_million")
-	if in.n.Kind != IsMapping {
-		return nil
-	}
 	p := &results.Cost{}
-	if in.need("currency") {
-		w, _ := in.text("currency")
-		p.Currency = w.text
-		if len([]rune(w.text)) > 8 {
-			c.Errorf(w.at, w.path, "expected a currency such as EUR, found %s", shown(w.text))
-		}
+	in, given := s.under("cost", p, "hosted_per_million")
+	if !given {
+		return nil
 	}
-	price := func(s section, key string, least float64) *float64 {
-		if s.get(key) == nil {
-			return nil
-		}
-		v := s.number(key, 0, least, maxPrice)
-		return &v
+	if len([]rune(p.Currency)) > 8 {
+		in.wrong("currency", in.get("currency"), "expected a currency such as EUR, found %s", shown(p.Currency))
 	}
-	p.GPUHour, p.KWh = price(in, "gpu_hour", 0), price(in, "kwh", 0)
-	p.PUE, p.GCO2PerKWh = price(in, "pue", 1), price(in, "gco2_per_kwh", 0)
-	p.GPUPrice, p.GPULifeHours = price(in, "gpu_price", 0), price(in, "gpu_life_hours", 1)
-	switch {
+	switch n := s.get("cost"); {
 	case p.GPUHour != nil && p.GPUPrice != nil:
 		c.Errorf(n.At, "cost", "expected either gpu_hour, or gpu_price with gpu_life_hours, found both; remove one")
 	case (p.GPUPrice == nil) != (p.GPULifeHours == nil):
 		c.Errorf(n.At, "cost", "expected gpu_price and gpu_life_hours together, found one of them; add the other")
 	}
 	in.asks("hosted_per_million", Rule{Type: Number, Least: "0", Most: short(maxPrice)})
-	if h := in.get("hosted_per_million"); h != nil && h.Kind == IsMapping {
-		of := c.section(h, "cost.hosted_per_million", "input", "output")
-		of.need("input")
-		of.need("output")
-		p.HostedInput, p.HostedOutput = price(of, "input", 0), price(of, "output", 0)
-	} else if h != nil {
-		p.HostedInput = price(in, "hosted_per_million", 0)
-		p.HostedOutput = p.HostedInput
+	var both struct {
+		Input  *float64 `yaml:"input,needed" range:"0..1e9"`
+		Output *float64 `yaml:"output,needed" range:"0..1e9"`
 	}
+	if h := in.get("hosted_per_million"); h != nil && h.Kind == IsMapping {
+		in.under("hosted_per_million", &both)
+	} else if h != nil {
+		v := in.number("hosted_per_million", 0, 0, maxPrice)
+		both.Input, both.Output = &v, &v
+	}
+	p.HostedInput, p.HostedOutput = both.Input, both.Output
 	return p
 }
 
@@ -210,9 +191,7 @@ func (c *checker) cost(s section) *results.Cost {
 // address is on this machine.
 func (s section) managed(b *backends.Server, local bool) {
 	b.SharesGPU, b.StartTimeout, b.Restarts = true, defaultStartTimeout, defaultRestarts
-	if f := s.flag("shares_gpu"); f != nil {
-		b.SharesGPU = *f
-	}
+	s.fill(b)
 	n := s.get("command")
 	s.asks("command", Rule{Type: List})
 	if n == nil {

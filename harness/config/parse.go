@@ -164,11 +164,12 @@ type section struct {
 	c    *checker
 	n    *Node
 	path string
+	keys []string // that it may have
 }
 
 // section checks that n is a mapping of the keys given.
 func (c *checker) section(n *Node, path string, keys ...string) section {
-	s := section{c, n, path}
+	s := section{c, n, path, keys}
 	if n == nil || !c.mapping(n, path) {
 		s.n = &Node{}
 		if n != nil {

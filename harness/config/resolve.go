@@ -14,7 +14,6 @@ import (
 	"assay/harness/dataset"
 	"assay/results"
 	"assay/results/text"
-	"assay/timing"
 )
 
 func (c *checker) config(root *Node) *Config {
@@ -219,7 +218,7 @@ func (c *checker) kind(n *Node, path string, kinds []string) string {
 	if !c.mapping(n, path) {
 		return ""
 	}
-	s := section{c, n, path}
+	s := section{c: c, n: n, path: path}
 	s.asks("kind", Rule{Needed: true})
 	for _, e := range n.Entries {
 		if e.Key == "kind" {
@@ -245,10 +244,7 @@ func (c *checker) backend(name string, n *Node) backends.Server {
 		if s.need("protocol") {
 			b.Protocol = s.choice("protocol", c.known.Protocols...)
 		}
-		if caches := s.flag("caches"); caches != nil {
-			b.Caches = *caches
-		}
-		b.Slots = s.whole("slots", 0, 1, 1024)
+		s.fill(&b)
 		b.Options = s.options()
 		return b
 	}
@@ -398,14 +394,8 @@ func (c *checker) model(cfg *Config, name string, n *Node) backends.Model {
 	var phantom bool
 	m.Backend, phantom = c.server(cfg, s)
 	m.Model = c.tag(s, name, phantom)
-	m.Think = s.flag("think")
-	m.Vision = s.flag("vision")
+	s.fill(&m)
 	m.Groups = s.groups()
-	if s.get("parameters") != nil {
-		if v := s.number("parameters", 0, 1e5, 1e15); v > 0 {
-			m.Parameters = &v
-		}
-	}
 	return m
 }
 
@@ -467,7 +457,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 	if !c.mapping(n, path) {
 		return j
 	}
-	plain := section{c, n, path}
+	plain := section{c: c, n: n, path: path}
 	if plain.get("kind") != nil {
 		var kinds []string
 		for _, k := range c.known.Judges {
@@ -479,12 +469,14 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 		}
 	}
 	j.Keys = c.known.judge(j.Kind).Keys
-	if j.Kind == judgeHosted {
-		c.hosted(&j, n, path, cfg.Rules)
+	if !c.known.judge(j.Kind).Asks && j.Kind != judgeHosted {
+		c.ownKeys(&j, n, path)
 		return j
 	}
-	if !c.known.judge(j.Kind).Asks {
-		c.ownKeys(&j, n, path)
+	j.InFlight, j.Timeouts = defaultInFlight, defaultTimeouts()
+	j.Sampling = backends.Sampling{MaxTokens: defaultJudgeMaxTokens, Seed: defaultSamplingSeed()}
+	if j.Kind == judgeHosted {
+		c.hosted(&j, n, path, cfg.Rules)
 		return j
 	}
 	if plain.get("backend") == nil && plain.get("kind") == nil {
@@ -503,9 +495,7 @@ func (c *checker) judge(cfg *Config, name string, n *Node) Judge {
 		}
 		j.Model = c.tag(s, name, phantom)
 	}
-	j.InFlight = s.whole("in_flight", defaultInFlight, 1, 1024)
-	j.Sampling = s.sampling(0, defaultJudgeMaxTokens)
-	j.Timeouts = s.timeouts()
+	s.fill(&j)
 	s.repeated(&j)
 	s.reads(&j, cfg.Rules)
 	return j
@@ -562,7 +552,8 @@ func (c *checker) ownKeys(j *Judge, n *Node, path string) {
 }
 
 func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
-	st := Study{Name: known.Name, Repeats: 1, InFlight: 1}
+	st := Study{Name: known.Name, Repeats: 1, InFlight: 1, Retries: defaultRetries, Backoff: time.Second, Timeouts: defaultTimeouts(),
+		Sampling: backends.Sampling{Temperature: defaultTemperature, MaxTokens: defaultMaxTokens, Seed: defaultSamplingSeed()}}
 	s := c.section(n, JoinPath("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
 		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
 	if s.n.Kind != IsMapping {
@@ -578,10 +569,9 @@ func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
 	if n := s.get("select"); n != nil {
 		st.PerType = c.section(n, JoinPath(s.path, "select"), "per_type").whole("per_type", 0, 1, 1_000_000)
 	}
-	st.Repeats = s.whole("repeats", 1, 1, 1000)
-	st.Sampling = s.sampling(defaultTemperature, defaultMaxTokens)
-	if timed := s.flag("timed"); timed != nil {
-		st.Timed = *timed
+	s.fill(&st)
+	if n := s.get("slo"); n != nil && n.Kind == IsMapping && len(n.Entries) == 0 {
+		s.wrong("slo", n, "expected ttft, tpot or both, such as {ttft: 2s, tpot: 50ms}, found neither")
 	}
 	if st.Timed {
 		if n := s.get("in_flight"); n != nil && n.Kind == isList && known.Loads {
@@ -597,7 +587,7 @@ func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
 			s.none("in_flight has several levels", "a pause or a repeat would change the load", "repeats_of_invalid", "cool_down")
 		} else {
 			st.RepeatsOfInvalid = s.whole("repeats_of_invalid", defaultRepeats, 0, 100)
-			st.CoolDown = s.coolDown()
+			s.under("cool_down", &st.CoolDown)
 		}
 	} else {
 		if n := s.get("in_flight"); n != nil && n.Kind == isList && known.Loads {
@@ -608,10 +598,6 @@ func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
 		s.none("timed is not true", "it is about times", "cache", "repeats_of_invalid", "cool_down")
 	}
 	c.shots(&st, s, known)
-	st.Retries = s.whole("retries", defaultRetries, 0, 100)
-	st.Backoff = s.duration("backoff", defaultBackoff, false)
-	st.Timeouts = s.timeouts()
-	st.SLO = s.slo()
 	c.rubrics(&st, cfg, s, known)
 	c.unread(&st, cfg, known)
 	c.needs(&st, s, known)
@@ -787,62 +773,6 @@ func (c *checker) knowing(st *Study, cfg *Config, known StudyKind) {
 	}
 }
 
-func (s section) sampling(temperature float64, maxTokens int) backends.Sampling {
-	one := int64(defaultSamplingSeed)
-	sm := backends.Sampling{Temperature: temperature, MaxTokens: maxTokens, Seed: &one}
-	n := s.get("sampling")
-	if n == nil {
-		return sm
-	}
-	in := s.c.section(n, JoinPath(s.path, "sampling"), "temperature", "max_tokens", "seed")
-	sm.Temperature = in.number("temperature", temperature, 0, 2)
-	sm.MaxTokens = in.whole("max_tokens", maxTokens, 1, 10_000_000)
-	in.asks("seed", Rule{Type: Whole, Least: "0", Most: strconv.Itoa(math.MaxInt32), Names: []string{"none"}})
-	if n := in.get("seed"); n != nil {
-		if n.Kind == isText && n.Raw == "none" {
-			sm.Seed = nil
-		} else {
-			// Servers keep a seed in 32 bits.
-			v := int64(in.whole("seed", defaultSamplingSeed, 0, math.MaxInt32))
-			sm.Seed = &v
-		}
-	}
-	return sm
-}
-
-// coolDown is a pause in seconds, or until a temperature.
-func (s section) coolDown() CoolDown {
-	var c CoolDown
-	n := s.get("cool_down")
-	if n == nil {
-		return c
-	}
-	in := s.c.section(n, JoinPath(s.path, "cool_down"), "seconds", "celsius")
-	if in.need("seconds") {
-		c.For = time.Duration(in.number("seconds", 0, 0, 3600) * float64(time.Second))
-	}
-	if in.get("celsius") != nil {
-		t := in.number("celsius", 0, 0, 150)
-		c.Celsius = &t
-	}
-	return c
-}
-
-func (s section) timeouts() backends.Timeouts {
-	t := defaultTimeouts()
-	n := s.get("timeouts")
-	if n == nil {
-		return t
-	}
-	in := s.c.section(n, JoinPath(s.path, "timeouts"), "connect", "first_content", "stall", "total", "busy")
-	t.Connect = in.duration("connect", t.Connect, true)
-	t.FirstContent = in.duration("first_content", t.FirstContent, true)
-	t.Stall = in.duration("stall", t.Stall, true)
-	t.Total = in.duration("total", t.Total, true)
-	t.Busy = in.duration("busy", t.Busy, false)
-	return t
-}
-
 // none refuses keys; do says why once more, or what to do.
 func (s section) none(because, do string, keys ...string) {
 	for _, key := range keys {
@@ -865,28 +795,6 @@ func (s section) levels(n *Node) []int {
 	if len(out) < 2 {
 		s.wrong("in_flight", n, "expected two levels at least, as [1, 2, 4, 8], found %d", len(out))
 		return nil
-	}
-	return out
-}
-
-// slo is the limits of a study's answers.
-func (s section) slo() timing.SLO {
-	var out timing.SLO
-	n := s.get("slo")
-	if n == nil {
-		return out
-	}
-	in := s.c.section(n, JoinPath(s.path, "slo"), "ttft", "tpot")
-	limit := func(key string) *time.Duration {
-		if in.get(key) == nil {
-			return nil
-		}
-		d := in.duration(key, 0, false)
-		return &d
-	}
-	out.TTFT, out.TPOT = limit("ttft"), limit("tpot")
-	if n.Kind == IsMapping && len(n.Entries) == 0 {
-		s.wrong("slo", n, "expected ttft, tpot or both, such as {ttft: 2s, tpot: 50ms}, found neither")
 	}
 	return out
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // Settings say what is watched during a run.
 type Settings struct {
-	Hz      int      // samples per second, 1 to 100
+	Hz      int      `yaml:"hz" range:"1..100"` // samples per second
 	Auto    bool     // whatever is found
 	Devices []string // of Sources(); nothing is watched if there are none and Auto is false
 	// GPUs are those that the models' servers use, each by the driver's index, UUID
@@ -21,7 +21,7 @@ type Settings struct {
 // Plug is a power meter that serves its power as JSON.
 type Plug struct {
 	URL   string
-	Field string `json:",omitempty"` // path of the watts, with dots between, as meters.0.power; "": that of a Shelly or of Tasmota
+	Field string `yaml:"field" json:",omitempty"` // path of the watts, with dots between, as meters.0.power; "": that of a Shelly or of Tasmota
 }
 
 // Remote is an exporter that knows the GPUs of a backend on another machine.
