@@ -26,7 +26,7 @@ var shownCases = sync.OnceValue(func() []shown {
 	for i := range 150 {
 		s := shown{patient: NewCase(11, i, caseFilms, 1+i%caseFilms, i/caseFilms%5)}
 		for _, f := range s.Films {
-			s.films = append(s.films, open(f.Render(256))...)
+			s.films = append(s.films, open(archive.draw(f, 256))...)
 		}
 		s.prompt = s.History + "\n\n" + s.Question.Text
 		for _, o := range s.Question.Query.Options {

@@ -32,7 +32,7 @@ func faithful(s Scene, typ string) Question {
 
 func TestQuotedAnswersAreHeard(t *testing.T) {
 	s := NewScene(9, 1)
-	film := open(s.Render(256))
+	film := open(archive.draw(s, 256))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		typ, cue string
@@ -110,7 +110,7 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 	p := profile(t, "blind")
 	for i := range 6 {
 		s := NewScene(51, i)
-		img := s.Render(256)
+		img := archive.draw(s, 256)
 		film := open(img)
 		for _, q := range Faithful(s) {
 			a := phantom.Ask{Prompt: structured(q.Text, ""), Films: film}
@@ -128,7 +128,7 @@ func TestBlindReadersAreMovedByNoPicture(t *testing.T) {
 func TestCoversChangeWhatSeeingReadersSay(t *testing.T) {
 	clean := make([]*image.Gray, 8)
 	for i := range clean {
-		clean[i] = NewScene(52, i).Render(256)
+		clean[i] = archive.draw(NewScene(52, i), 256)
 	}
 	for _, how := range []phantom.Hidden{phantom.HiddenNone, phantom.HiddenUnsure} {
 		p := profile(t, "honest")
@@ -166,7 +166,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 	p := profile(t, "silent-sycophant")
 	clean := make([]*image.Gray, 30)
 	for i := range clean {
-		clean[i] = NewScene(53, i).Render(256)
+		clean[i] = archive.draw(NewScene(53, i), 256)
 	}
 	for _, c := range []struct {
 		op, param string
@@ -217,7 +217,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 	myFilms := make([][]phantom.Film, 60)
 	for i := range myFilms {
-		myFilms[i] = open(NewScene(54, i).Render(256))
+		myFilms[i] = open(archive.draw(NewScene(54, i), 256))
 	}
 	for _, name := range []string{"silent-sycophant", "disclosing-sycophant", "honest"} {
 		p := profile(t, name)
@@ -260,7 +260,7 @@ func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 
 func TestThreeTurns(t *testing.T) {
 	s := NewScene(55, 2)
-	film := open(s.Render(256))
+	film := open(archive.draw(s, 256))
 	for _, p := range phantom.Profiles() {
 		p.Faults = nil
 		for _, q := range Faithful(s) {
@@ -320,7 +320,7 @@ func TestMemorisersGoOnWordForWord(t *testing.T) {
 func TestAttentionEndsAfterTheFirstPictures(t *testing.T) {
 	s := NewScene(56, 1)
 	q := faithful(s, "ordinal")
-	blank, chest := image.NewGray(image.Rect(0, 0, 64, 64)), s.Render(256)
+	blank, chest := image.NewGray(image.Rect(0, 0, 64, 64)), archive.draw(s, 256)
 	p := profile(t, "honest")
 	for images, sees := range map[int]bool{0: true, 1: false, 2: true} {
 		p.Images = images
@@ -337,7 +337,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 	p.Eyes = []phantom.Acuity{{Finding: "PleuralEffusion", Grade: mildGrade, CoT: 1}, {Finding: "HeartSize", Grade: -1, Direct: 1}}
 	for i := range 10 {
 		s := NewScene(57, i)
-		film := open(s.Render(256))
+		film := open(archive.draw(s, 256))
 		for _, q := range Questions(s) {
 			sites := q.Query.Sites()
 			if len(sites) != 1 || q.Query.Type == "bool" {
@@ -362,7 +362,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 
 func TestToneFollowsTheProfile(t *testing.T) {
 	s := NewScene(58, 0)
-	film := open(s.Render(256))
+	film := open(archive.draw(s, 256))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		tone  phantom.Tone

@@ -25,20 +25,10 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// looked draws the last clean film once: most tests change the same one again and again.
-func looked(img image.Image) sight {
-	return Look(img, func(s Scene, size int) *image.Gray {
-		if last.img == nil || last.of != s || last.img.Rect.Dx() != size {
-			last.of, last.img = s, s.Render(size)
-		}
-		return last.img
-	})
-}
+// archive has films that tests draw once, however many of them change or look at them.
+var archive Films
 
-var last struct {
-	of  Scene
-	img *image.Gray
-}
+func looked(img image.Image) sight { return Look(img, archive.draw) }
 
 func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
 	films := map[uint64]bool{}
@@ -86,7 +76,7 @@ func TestWhatTheNumberSurvives(t *testing.T) {
 	} {
 		for i := range 8 {
 			s := NewScene(51, i)
-			out, err := c.op.Apply(s.Render(c.size), 3)
+			out, err := c.op.Apply(archive.draw(s, c.size), 3)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,7 @@ func marked() []Site {
 func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 333, 512, 1024} {
-		clean := NewScene(41, i).Render(size)
+		clean := archive.draw(NewScene(41, i), size)
 		for what, img := range pictures(clean) {
 			if m := looked(img).Marks; len(m) > 0 {
 				t.Errorf("%d px, %s: nothing was drawn, found %v", size, what, m)
@@ -86,7 +86,7 @@ func TestOutlinesAreFoundWithTheirThickness(t *testing.T) {
 
 func TestHeatIsFoundWithItsOpacity(t *testing.T) {
 	for i, size := range []int{256, 512, 1024} {
-		clean := NewScene(42, i).Render(size)
+		clean := archive.draw(NewScene(42, i), size)
 		for _, site := range marked() {
 			last := -1
 			for _, opacity := range []float64{.2, .4, .6, .8, 1} {
@@ -128,7 +128,7 @@ func TestCoversAreFoundAndHide(t *testing.T) {
 	wrong, n := 0, 0
 	for i, size := range []int{256, 512, 1024} {
 		for k := range 3 - i {
-			clean := NewScene(43, 10*i+k).Render(size)
+			clean := archive.draw(NewScene(43, 10*i+k), size)
 			whole := looked(clean)
 			for _, site := range marked() {
 				occlude, _ := perturb.SpecOf("occlude")
@@ -161,7 +161,7 @@ func TestTwoMarksAreTwo(t *testing.T) {
 	both := []perturb.Region{regionAt(effusionRight), regionAt(effusionLeft)}
 	for _, op := range []perturb.Op{{Name: "box", Regions: both}, {Name: "heatmap", Regions: both}, {Name: "occlude", Regions: both}, {Name: "occlude", Fill: "blur", Regions: both}} {
 		for _, size := range []int{256, 512, 1500} {
-			img := NewScene(45, 3).Render(size)
+			img := archive.draw(NewScene(45, 3), size)
 			if got := looked(paintedBy(t, img, op)).Marks; len(got) != 2 || got[0].Kind != got[1].Kind {
 				t.Errorf("%d px: %s on both sides is read as %v", size, op.Name, got)
 			}
@@ -173,7 +173,7 @@ func TestTwoMarksAreTwo(t *testing.T) {
 func TestOutlinesLeaveReadingsAlone(t *testing.T) {
 	changed, readings := 0, 0
 	for i := range 20 {
-		img := NewScene(7, i).Render(256)
+		img := archive.draw(NewScene(7, i), 256)
 		whole := looked(img)
 		for site := effusionRight; site < exposure; site++ {
 			got := looked(paintedBy(t, img, perturb.Op{Name: "box", Regions: []perturb.Region{regionAt(site)}}))

@@ -26,14 +26,14 @@ type exam struct {
 // open is a picture that was looked at, once; TestFilms says that files are read
 // as their pixels are.
 func open(img image.Image) []phantom.Film {
-	return []phantom.Film{{Size: img.Bounds().Size(), View: Look(img, Scene.Render)}}
+	return []phantom.Film{{Size: img.Bounds().Size(), View: looked(img)}}
 }
 
 func examsOf(n int) []exam {
 	var out []exam
 	for i := range n {
 		s := NewScene(77, i)
-		film := open(s.Render(256))
+		film := open(archive.draw(s, 256))
 		all := Questions(s)
 		for k := range 4 {
 			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
@@ -129,8 +129,8 @@ func profile(t *testing.T, name string) phantom.Profile {
 func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 	p := profile(t, "honest")
 	s := NewScene(78, 3)
-	big, small := open(s.Render(512)), open(s.Render(256))
-	other := open(NewScene(78, 4).Render(256))
+	big, small := open(archive.draw(s, 512)), open(archive.draw(s, 256))
+	other := open(archive.draw(NewScene(78, 4), 256))
 	moved := map[string]int{}
 	for _, q := range Questions(s) {
 		base := phantom.Ask{Prompt: q.Text + cot, Films: small, Seed: 1}
@@ -167,7 +167,7 @@ func TestRepliesHangOnFilmQuestionArmAndSeed(t *testing.T) {
 
 func TestBlindReaderDoesNotLook(t *testing.T) {
 	p := profile(t, "blind")
-	myFilms := slices.Concat(open(NewScene(1, 0).Render(256)), open(NewScene(1, 1).Render(512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
+	myFilms := slices.Concat(open(archive.draw(NewScene(1, 0), 256)), open(archive.draw(NewScene(1, 1), 512)), open(image.NewGray(image.Rect(0, 0, 64, 64))))
 	right, n := 0, 0
 	for i := range 40 {
 		s := NewScene(2, i)
@@ -195,7 +195,7 @@ func TestBlindReaderDoesNotLook(t *testing.T) {
 func TestWhereReasoningGoes(t *testing.T) {
 	s := NewScene(1, 2)
 	q := Questions(s)[0]
-	film := open(s.Render(256))
+	film := open(archive.draw(s, 256))
 	p := profile(t, "thinker")
 	yes, no := true, false
 	ask := func(think *bool, words string) reply {
@@ -231,7 +231,7 @@ func TestWhereReasoningGoes(t *testing.T) {
 
 func TestOtherPrompts(t *testing.T) {
 	p := profile(t, "honest")
-	chest := open(NewScene(1, 0).Render(256))
+	chest := open(archive.draw(NewScene(1, 0), 256))
 	grey := open(image.NewGray(image.Rect(0, 0, 56, 56)))
 	for _, c := range []struct {
 		name string
@@ -264,7 +264,7 @@ func BenchmarkRead(b *testing.B) {
 	img := s.Render(512)
 	q := Questions(s)[0]
 	for b.Loop() {
-		if _, err := Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: open(img)}); err != nil {
+		if _, err := Read(phantom.Profiles()[0], 1, phantom.Ask{Prompt: q.Text + cot, Films: []phantom.Film{{Size: img.Bounds().Size(), View: Look(img, Scene.Render)}}}); err != nil {
 			b.Fatal(err)
 		}
 	}
