@@ -423,15 +423,15 @@ func (d *drawn) put(ctx context.Context, st *store.Store) error {
 		return err
 	}
 	cases := make([]results.Case, len(d.said))
-	for i, v := range d.said {
-		c, err := judge.Case{Rubric: v.rubric, Fields: []string{fmt.Sprint(v.trial)}}.Stored()
-		if err != nil {
+	err := together(len(d.said), atOnce, func(i int) (err error) {
+		v := d.said[i]
+		if cases[i], err = (judge.Case{Rubric: v.rubric, Fields: []string{fmt.Sprint(v.trial)}}).Stored(); err != nil {
 			return err
 		}
-		cases[i] = c
-		if err := st.PutCase(ctx, d.trials[v.trial].Key, c); err != nil {
-			return err
-		}
+		return st.PutCase(ctx, d.trials[v.trial].Key, cases[i])
+	})
+	if err != nil {
+		return err
 	}
 	return together(len(d.said), atOnce, func(i int) error {
 		v := d.said[i]

@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
 	"assay/backends"
@@ -85,6 +87,7 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 	}
 	must(st.PutItems(ctx, items))
 	cases := 0
+	var puts errgroup.Group // many share a transaction
 	for at, side := range of.sides {
 		// What a side answers leans to one letter, so that stores differ by more than chance.
 		lean, share := rapid.SampledFrom([]string{"A", "B"}).Draw(t, "lean"), rapid.IntRange(0, 10).Draw(t, "share")
@@ -110,21 +113,25 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 				said := "Final answer: " + answer
 				a = results.Attempt{Started: time.Unix(1, 0), Output: &results.Output{Answer: said, Finish: backends.FinishStop}, Turns: []results.Turn{{Answer: said, Finish: backends.FinishStop}}}
 			}
-			must(st.PutTrial(ctx, results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}))
+			tr := results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{a}}
 			if answer == "failed" {
+				puts.Go(func() error { return st.PutTrial(ctx, tr) })
 				continue
 			}
 			cases++
 			c, err := judge.Case{Rubric: "accuracy", Fields: cases}.Stored()
 			must(err)
-			must(st.PutCase(ctx, k, c))
 			verdict := map[string]string{"A": "correct", "none": "no_answer"}[answer]
 			if verdict == "" {
 				verdict = "incorrect"
 			}
-			must(st.PutJudgment(ctx, results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "rules", Status: results.StatusClean, Verdict: fmt.Appendf(nil, `{"quote":"x","verdict":%q,"why":""}`, verdict)}))
+			j := results.Judgment{Case: c.Digest, Rubric: "accuracy", Judge: "rules", Status: results.StatusClean, Verdict: fmt.Appendf(nil, `{"quote":"x","verdict":%q,"why":""}`, verdict)}
+			puts.Go(func() error {
+				return cmp.Or(st.PutTrial(ctx, tr), st.PutCase(ctx, k, c), st.PutJudgment(ctx, j))
+			})
 		}
 	}
+	must(puts.Wait())
 	secs, err := s.Summarize(ctx, st, asks, kinds.NoDecode)
 	must(err)
 	return secs
