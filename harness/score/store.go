@@ -51,7 +51,7 @@ func (b *basis) packed(ctx context.Context, st *store.Store, scored func(trials 
 			trials int
 			err    error
 		}
-		const ready = 16 // bundles that wait for the disk, so that no worker does
+		const ready = 16 // frames that wait for the disk, so that no worker does
 		out, next := make(chan done, ready), make(chan string)
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
@@ -69,8 +69,9 @@ func (b *basis) packed(ctx context.Context, st *store.Store, scored func(trials 
 		for range min(runtime.GOMAXPROCS(0)+1, len(models)) {
 			workers.Go(func() {
 				for model := range next {
-					err := b.bundles(ctx, st, items, model, func(n int, c *bundle) error {
-						return send(done{ScoreBundle: results.ScoreBundle{Model: model, N: n, Bytes: c.bytes()}, trials: c.n})
+					err := b.frames(ctx, st, items, model, func(n int, f *framing) error {
+						bytes, err := f.bytes()
+						return send(done{ScoreBundle: results.ScoreBundle{Model: model, N: n, Bytes: bytes}, trials: f.Trials, err: err})
 					})
 					if err != nil {
 						_ = send(done{err: err})
@@ -107,16 +108,16 @@ func (b *basis) packed(ctx context.Context, st *store.Store, scored func(trials 
 	}
 }
 
-// bundles makes the scores of one model. Items are read in the order in which they were
-// answered, in which the file has them, and put into the bundles of their keys.
-func (b *basis) bundles(ctx context.Context, st *store.Store, items map[string]any, model string, put func(n int, c *bundle) error) error {
+// frames makes the scores of one model. Items are read in the order in which they were
+// answered, in which the file has them, and put into the frames of their keys.
+func (b *basis) frames(ctx context.Context, st *store.Store, items map[string]any, model string, put func(n int, f *framing) error) error {
 	places, err := st.Places(ctx, b.rules.Study, model)
 	if err != nil {
 		return err
 	}
 	const together = 1024 // trials
 	of, trials := make([]int, len(places)), 0
-	var left []int // items of each bundle
+	var left []int // items of each frame
 	for i, p := range places {
 		if len(left) == 0 || trials >= together {
 			left, trials = append(left, 0), 0
@@ -130,7 +131,7 @@ func (b *basis) bundles(ctx context.Context, st *store.Store, items map[string]a
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(places[x].First, places[y].First) })
-	parts := make([]bundle, len(left))
+	parts := make([]framing, len(left))
 	j, scores := b.joiner(ctx, st, items), b.scorer()
 	next := 0
 	for rows, err := range st.JudgedItems(ctx, b.rules.Study, model, b.rules.Answers, func(yield func(string) bool) {
@@ -161,7 +162,7 @@ func (b *basis) bundles(ctx context.Context, st *store.Store, items map[string]a
 		})
 		if left[n]--; err == nil && left[n] == 0 {
 			err = put(n, c)
-			*c = bundle{}
+			*c = framing{}
 		}
 		if err != nil {
 			return err
@@ -208,9 +209,9 @@ func Walk(ctx context.Context, st *store.Store, r Rules, judges map[string][]str
 // stored reads scores from the store; false: there are none, or something was
 // written meanwhile.
 func (b *basis) stored(ctx context.Context, st *store.Store, set results.ScoreSet, visit func([]Scored) error) (any bool, err error) {
-	r := bundleReader{names: results.Names{}, places: len(b.layout.columns)}
+	r := frameReader{names: results.Names{}, places: len(b.layout.columns)}
 	damaged := func(c results.ScoreBundle, err error) error {
-		return fmt.Errorf("%s: scores of model %s, bundle %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
+		return fmt.Errorf("%s: scores of model %s, frame %d: %w: %w", b.rules.Study, c.Model, c.N, results.FaultDamaged, err)
 	}
 	var group []Scored
 	for c, err := range st.ScoreBundles(ctx, set, b.revision) {
