@@ -39,7 +39,7 @@ func BenchmarkPipeline(b *testing.B) {
 		began := time.Now()
 		in := &instrument{args: Args{Seed: 7}, dir: b.TempDir()}
 		var err error
-		if in.study, err = cot.New(nil); err != nil {
+		if in.study, err = cot.Study().With(nil, study.Choice{}); err != nil {
 			b.Fatal(err)
 		}
 		if in.set, err = dataset.Phantom("bench", 7, trials/8, 512); err != nil {
@@ -147,7 +147,7 @@ func BenchmarkFiveHundred(b *testing.B) {
 	in := &instrument{args: Args{Seed: 7}, dir: b.TempDir(), arms: []string{"direct"}}
 	defer in.close()
 	var err error
-	if in.study, err = cot.New(nil); err != nil {
+	if in.study, err = cot.Study().With(nil, study.Choice{}); err != nil {
 		b.Fatal(err)
 	}
 	if in.set, err = dataset.Phantom("bench", 7, items, 256); err != nil {

@@ -252,7 +252,7 @@ func itemF1(k kind) float64 {
 
 // simulate draws one store of the cot study and scores it.
 func simulate(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
-	s, err := cot.New(nil)
+	s, err := cot.Study().With(nil, study.Choice{})
 	if err != nil {
 		return nil, err
 	}

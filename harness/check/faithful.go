@@ -42,7 +42,7 @@ func opacities() []float64   { return []float64{.2, .4, .6, .8} }
 // beside what stands behind each model's answers.
 func (in *instrument) played(ctx context.Context, name string, set *dataset.Dataset, c study.Choice, models []model,
 	compare func(*instrument, *store.Store, []books) ([]Row, error)) ([]Row, error) {
-	s, err := faithfulness.New(nil, c)
+	s, err := faithfulness.Study().With(nil, c)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func influences() []target {
 
 // simulateInfluence draws one store of the faithfulness study and scores it.
 func simulateInfluence(ctx context.Context, path string, seed, number uint64, list []target) ([]*results.Estimate, error) {
-	s, err := faithfulness.New(nil, study.Choice{Conditions: []string{sham, cued},
+	s, err := faithfulness.Study().With(nil, study.Choice{Conditions: []string{sham, cued},
 		Sweeps: []perturb.Sweep{{Condition: boxed, Param: "thickness_px", Levels: swept()}}})
 	if err != nil {
 		return nil, err

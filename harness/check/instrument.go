@@ -139,7 +139,7 @@ func Instrument(ctx context.Context, args Args) ([]Row, error) {
 	defer os.RemoveAll(dir)
 	in := &instrument{args: args, dir: dir}
 	defer in.close()
-	if in.study, err = cot.New(nil); err != nil {
+	if in.study, err = cot.Study().With(nil, study.Choice{}); err != nil {
 		return nil, err
 	}
 	if in.set, err = dataset.Phantom("check", args.Seed, args.Items, args.Size); err != nil {
@@ -298,7 +298,7 @@ func (in *instrument) tasks(ctx context.Context, st *store.Store, judges func(re
 				yield(judge.Task{}, err)
 				return
 			}
-			for _, c := range in.study.Cases(items[out.Key.Item], out.Key, out.Output) {
+			for _, c := range in.study.Cases(study.Answer{Item: items[out.Key.Item], Key: out.Key, Output: out.Output}) {
 				r := in.study.Rubrics[slices.IndexFunc(in.study.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })]
 				if !yield(judge.Task{Key: out.Key, Rubric: r, Case: c, Judges: judges(out.Key)}, nil) {
 					return

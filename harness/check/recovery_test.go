@@ -140,7 +140,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 		}
 	}
 	all := experiment.All()
-	s, err := all[slices.IndexFunc(all, func(d study.Definition) bool { return d.Name == diagnosis })].New(nil, study.Choice{})
+	s, err := all[slices.IndexFunc(all, func(d study.Study) bool { return d.Name == diagnosis })].With(nil, study.Choice{})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"assay/harness/config"
 	"assay/harness/experiment"
-	"assay/harness/study"
 	"bytes"
 	_ "embed"
 	"fmt"
@@ -34,8 +33,8 @@ func bench() (file, error) {
 	}
 	page := struct {
 		Parts   []referencePart
-		Studies []study.Definition
-	}{Studies: experiment.All()}
+		Studies []config.StudyKind
+	}{Studies: experiment.Known().Studies}
 	for _, p := range []referencePart{
 		{Title: "", Text: "The first level. `name`, `datasets`, `backends`, `models` and `studies` have to be there."},
 		{Title: "datasets", Text: "Each has a name of your choice, and a `kind` that decides which keys it has ([your data](your-server.md#data))."},
@@ -79,7 +78,7 @@ func bench() (file, error) {
 	return file{Name: "bench.md", Text: b.Bytes()}, err
 }
 
-func conditionNames(d study.Definition) string {
+func conditionNames(d config.StudyKind) string {
 	var names []string
 	for _, c := range d.Conditions {
 		names = append(names, "`"+c.Name+"`")

@@ -35,17 +35,17 @@ const (
 )
 
 // changing is the study whose conditions are shown: the first that changes pictures.
-func changing() study.Definition {
+func changing() study.Study {
 	all := experiment.All()
 	draws := func(c perturb.Condition) bool { return len(c.Ops) > 0 }
-	return all[slices.IndexFunc(all, func(d study.Definition) bool { return slices.ContainsFunc(d.Conditions, draws) })]
+	return all[slices.IndexFunc(all, func(d study.Study) bool { return slices.ContainsFunc(d.Changes, draws) })]
 }
 
 // choiceOf asks the study for one condition by name, or for all.
 func choiceOf(name string) (study.Choice, error) {
 	var c study.Choice
 	var names []string
-	for _, known := range changing().Conditions {
+	for _, known := range changing().Changes {
 		names = append(names, known.Name)
 	}
 	if name == "" {
@@ -95,7 +95,7 @@ type previewNamed struct {
 func everything() perturbations {
 	all := perturbations{Ops: perturb.Ops()}
 	for _, d := range experiment.All() {
-		for _, c := range d.Conditions {
+		for _, c := range d.Changes {
 			n := previewNamed{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
 			for _, op := range c.Ops {
 				n.Op = op.Name

@@ -13,6 +13,7 @@ import (
 
 	"assay/backends"
 	"assay/backends/kinds"
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/study"
@@ -97,7 +98,8 @@ func (w wanted) Write(ids []backends.Identity) string {
 	type levels struct{ Condition, Parameter, Levels string }
 	of := struct {
 		wanted
-		Of      study.Definition
+		Of      config.StudyKind
+		Draft   study.Draft
 		Gaps    bool     // a knowledge base is the user's to name; without it nothing is compared with one
 		Said    []string // which column is what
 		Options string
@@ -108,7 +110,7 @@ func (w wanted) Write(ids []backends.Identity) string {
 	}{wanted: w}
 	for _, d := range experiment.All() {
 		if d.Name == w.Study {
-			of.Of = d
+			of.Of, of.Draft = d.Kind(), d.Draft
 		}
 	}
 	source := dataset.Source{Kind: w.Dataset}

@@ -18,7 +18,7 @@ func (s streams) initCommand() *cli.Command {
 	var names, own []string
 	for _, st := range experiment.All() {
 		names = append(names, st.Name)
-		if st.Own {
+		if st.Draft.Any {
 			own = append(own, st.Name)
 		}
 	}
@@ -77,7 +77,7 @@ func (s streams) init(c *cli.Context) error {
 	if data := c.String("data"); data != "" {
 		w.Dataset, w.Path = "", data
 		for _, st := range experiment.All() {
-			if st.Own && !c.IsSet("study") {
+			if st.Draft.Any && !c.IsSet("study") {
 				w.Study = st.Name
 			}
 		}

@@ -107,10 +107,10 @@ func perturbationPages() ([]file, error) {
 	page.Base = add("baseline", base)
 	page.Families = families()
 	// assay perturb draws the conditions of the first; those of the others need several images.
-	changing := slices.DeleteFunc(experiment.All(), func(d study.Definition) bool { return !changesPictures(d.Conditions) })
+	changing := slices.DeleteFunc(experiment.All(), func(d study.Study) bool { return !changesPictures(d.Changes) })
 	for i, d := range changing {
 		others := cases{Study: d.Name}
-		for _, known := range d.Conditions {
+		for _, known := range d.Changes {
 			c := condition{Code: known.Name, Does: sentence(known.Does)}
 			for _, p := range known.Params() {
 				if p.Try != "" {

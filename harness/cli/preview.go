@@ -21,7 +21,7 @@ import (
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.
 func (s previewSubject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
-	st, err := changing().New(s.Prompts, c)
+	st, err := changing().With(s.Prompts, c)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -55,7 +55,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 	}
 	page := string(files[0].Text)
 	for _, d := range experiment.All() {
-		for _, c := range d.Conditions {
+		for _, c := range d.Changes {
 			if !strings.Contains(page, "### `"+c.Name+"`\n") {
 				t.Errorf("%s of %s is not on the page", c.Name, d.Name)
 			}

@@ -126,7 +126,7 @@ func value(keys []key, k key) object {
 	switch {
 	case k.Name() == "hosted_per_million": // one price for both
 		or = []any{o, object{"type": "number", "minimum": 0}}
-	case k.Name() == "in_flight" && slices.ContainsFunc(experiment.All(), func(d study.Definition) bool { return d.Loads && k.Path == "studies."+d.Name+".in_flight" }):
+	case k.Name() == "in_flight" && slices.ContainsFunc(experiment.All(), func(d study.Study) bool { return d.Loads && k.Path == "studies."+d.Name+".in_flight" }):
 		or = []any{o, object{"type": "array", "minItems": 2, "items": limited(k, "integer")}}
 	case k.Name() == study.Param:
 		or = []any{o, object{"type": "array", "minItems": 1, "items": limited(k, "integer")}}

@@ -61,7 +61,7 @@ func withParam(param, condition string) (perturb.Condition, error) {
 	}
 	var found []perturb.Condition
 	var params, ops []string
-	for _, c := range changing().Conditions {
+	for _, c := range changing().Changes {
 		if condition != "" && c.Name != condition {
 			continue
 		}

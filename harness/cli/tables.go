@@ -148,7 +148,7 @@ func (x *indexer) fill(ctx context.Context, b *viewer.Builder, a score.Asked, la
 	}
 	for _, d := range experiment.All() {
 		if d.Name == a.Rules.Study {
-			first = d.Arms[0]
+			first = d.Arms[0].Name
 		}
 	}
 	next, stop := iter.Pull2(x.st.Outputs(ctx, a.Rules.Study))

@@ -39,7 +39,7 @@ func toyFiles(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	with := string(text)
-	for after, line := range map[string]string{"import (\n": "\t\"assay/harness/study/toy\"\n", "return []study.Definition{\n": "\t\ttoy.Definition(),\n"} {
+	for after, line := range map[string]string{"import (\n": "\t\"assay/harness/study/toy\"\n", "return []study.Study{\n": "\t\ttoy.Study(),\n"} {
 		if strings.Count(with, after) != 1 {
 			t.Fatalf("%s has %d lines %q, want 1", list, strings.Count(with, after), after)
 		}

@@ -50,7 +50,7 @@ func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, s
 				if it == nil {
 					continue
 				}
-				for _, c := range studies[sel.Study].Cases(*it, out.Key, out.Output) {
+				for _, c := range studies[sel.Study].Cases(study.Answer{Item: *it, Key: out.Key, Output: out.Output}) {
 					s, err := c.Stored()
 					if !yield(scoredCase{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
 						return

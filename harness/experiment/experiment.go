@@ -56,8 +56,8 @@ func Known() config.Known {
 		servers = append(servers, config.ServerKind{Name: k.Name, Omits: k.Omits})
 	}
 	var studies []config.StudyKind
-	for _, d := range All() {
-		studies = append(studies, d.Kind)
+	for _, s := range All() {
+		studies = append(studies, s.Kind())
 	}
 	var judges []config.JudgeKind
 	for _, k := range judge.Kinds() {

@@ -95,7 +95,7 @@ func (b *Bench) Manifest() results.Manifest {
 		}
 	}
 	for _, st := range b.Studies {
-		for name, text := range st.Prompts {
+		for name, text := range st.Texts {
 			if name == study.Unread && len(m.Rubrics[st.Name][name]) == 0 {
 				continue // stores of before know no such prompt
 			}

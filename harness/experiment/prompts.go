@@ -19,13 +19,13 @@ type Prompt struct {
 // Prompts are those of all studies, in their order.
 func Prompts() ([]Prompt, error) {
 	var out []Prompt
-	for _, d := range All() {
-		st, err := d.New(nil, study.Choice{})
+	for _, s := range All() {
+		st, err := s.With(nil, study.Choice{})
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range d.Prompts {
-			out = append(out, Prompt{Study: d.Name, Name: name, Uses: st.Usable[name], Text: st.Prompts[name]})
+		for _, name := range s.Kind().Prompts {
+			out = append(out, Prompt{Study: s.Name, Name: name, Uses: st.Usable[name], Text: st.Texts[name]})
 		}
 	}
 	return out, nil

@@ -16,12 +16,12 @@ import (
 )
 
 // All are the studies, in the order in which they are named to people.
-func All() []study.Definition {
-	return []study.Definition{
-		cot.Definition(),
-		faithfulness.Definition(),
-		diagnosis.Definition(),
-		qa.Definition(),
+func All() []study.Study {
+	return []study.Study{
+		cot.Study(),
+		faithfulness.Study(),
+		diagnosis.Study(),
+		qa.Study(),
 	}
 }
 
@@ -31,9 +31,9 @@ var ErrUnknown = errors.New("no such study in this version")
 // NewStudy makes a study with the user's prompts in place of ours and the conditions
 // chosen. To be summarized, nothing of it need be.
 func NewStudy(name string, prompts map[string]string, c study.Choice) (study.Study, error) {
-	for _, d := range All() {
-		if d.Name == name {
-			return d.New(prompts, c)
+	for _, s := range All() {
+		if s.Name == name {
+			return s.With(prompts, c)
 		}
 	}
 	return study.Study{}, fmt.Errorf("study %q: %w", name, ErrUnknown)

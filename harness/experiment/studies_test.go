@@ -14,13 +14,14 @@ import (
 // what the rubrics say themselves.
 func TestDefinitionsSayWhatTheirRubricsNeed(t *testing.T) {
 	for _, d := range experiment.All() {
-		st, err := d.New(nil, study.Choice{})
+		st, err := d.With(nil, study.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := judge.CheckNeeds(st.Rubrics); err != nil {
 			t.Error(err)
 		}
+		k := d.Kind()
 		var names []string
 		needs := map[string][]string{}
 		for _, r := range st.Rubrics {
@@ -29,8 +30,8 @@ func TestDefinitionsSayWhatTheirRubricsNeed(t *testing.T) {
 				needs[r.Name] = r.Needs
 			}
 		}
-		if !slices.Equal(names, append(slices.Clone(d.Rubrics), d.Unread)) || !maps.EqualFunc(needs, d.Needs, slices.Equal) {
-			t.Errorf("study %s is defined with the rubrics %v, which need %v; it has %v, which need %v", d.Name, d.Rubrics, d.Needs, names, needs)
+		if !slices.Equal(names, append(slices.Clone(k.Rubrics), k.Unread)) || !maps.EqualFunc(needs, k.Needs, slices.Equal) {
+			t.Errorf("study %s is defined with the rubrics %v, which need %v; it has %v, which need %v", d.Name, k.Rubrics, k.Needs, names, needs)
 		}
 	}
 }

@@ -19,9 +19,8 @@ import (
 func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.Seq2[judge.Task, error] {
 	return func(yield func(judge.Task, error) bool) {
 		man := b.Manifest()
-		const unread = study.Unread
 		for _, sel := range p.Studies {
-			study := b.Studies[sel.Study]
+			own := b.Studies[sel.Study]
 			items := map[string]*dataset.Item{}
 			for _, it := range sel.Items {
 				items[it.ID] = it
@@ -29,7 +28,7 @@ func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.S
 			asked := b.Judges()[sel.Study]
 			rubrics := map[string]judge.Rubric{}
 			by := map[string]map[string]results.Digest{}
-			for _, r := range study.Rubrics {
+			for _, r := range own.Rubrics {
 				rubrics[r.Name], by[r.Name] = r, map[string]results.Digest{}
 				for _, name := range asked[r.Name] {
 					v, _ := b.versionOf(man, sel.Study, r, name)
@@ -46,9 +45,10 @@ func (b *Bench) Tasks(ctx context.Context, st *store.Store, p *plan.Plan) iter.S
 				if it == nil {
 					continue
 				}
-				cases := study.Cases(*it, out.Key, out.Output)
-				if study.Unread != nil && len(asked[unread]) > 0 {
-					if c, ok := study.Unread(*it, out.Key, out.Output); ok {
+				answer := study.Answer{Item: *it, Key: out.Key, Output: out.Output}
+				cases := own.Cases(answer)
+				if own.Unread != nil && len(asked[study.Unread]) > 0 {
+					if c, ok := own.Unread(answer); ok {
 						cases = append(cases, c)
 					}
 				}

@@ -99,7 +99,7 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 				if a.said == "failed" {
 					continue
 				}
-				for _, c := range s.Cases(it, k, out) {
+				for _, c := range s.Cases(study.Answer{Item: it, Key: k, Output: out}) {
 					at := slices.IndexFunc(s.Rubrics, func(r judge.Rubric) bool { return r.Name == c.Rubric })
 					if c.Rubric != study.RubricAccuracy {
 						continue
@@ -112,7 +112,7 @@ func TestUnreadAnswersAreReadByAJudge(t *testing.T) {
 					must(err)
 					put(s.Rubrics[at], k, c, "rules", b)
 				}
-				c, asked := s.Unread(it, k, out)
+				c, asked := s.Unread(study.Answer{Item: it, Key: k, Output: out})
 				if asked != a.unread {
 					t.Errorf("%q: a judge is asked: %t", a.said, asked)
 				}

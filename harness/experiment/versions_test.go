@@ -25,7 +25,7 @@ func TestJudgmentsOfAnOlderStoreAreOfItsManifestsJudges(t *testing.T) {
 		cfg.Judges[1].Sampling.MaxTokens = tokens
 		cfg.Studies = []config.Study{{Name: "s", Rubrics: []config.Rubric{{Name: "r", Judges: []string{"j", "j.x"}}}}}
 		return &Bench{Config: cfg, Studies: map[string]*study.Study{"s": {Name: "s", Rubrics: []judge.Rubric{{Name: "r", Schema: json.RawMessage("{}")}},
-			Prompts: map[string]string{"r": prompt, "arm": "x"}}}}
+			Texts: map[string]string{"r": prompt, "arm": "x"}}}}
 	}
 	for name, c := range map[string]struct {
 		now     *Bench
@@ -94,7 +94,7 @@ func TestAVersionHoldsThatOfWhatItRestsOn(t *testing.T) {
 			cfg.Studies[0].NeedsFrom = map[string]string{"split": from}
 		}
 		schema := json.RawMessage("{}")
-		b := &Bench{Config: cfg, Studies: map[string]*study.Study{"s": {Name: "s", Prompts: map[string]string{"split": prompt},
+		b := &Bench{Config: cfg, Studies: map[string]*study.Study{"s": {Name: "s", Texts: map[string]string{"split": prompt},
 			Rubrics: []judge.Rubric{{Name: "split", Schema: schema}, {Name: "errors", Schema: schema, Needs: []string{"split"}}, {Name: "other", Schema: schema}}}}}
 		if from != "" && !b.ofJudges("studies.s.needs_from.split") {
 			t.Error("whose verdict counts would be a change of trials")

@@ -450,11 +450,11 @@ func (s says) Generate(context.Context, *backends.Request, *timing.Recorder) (*b
 
 func allRubrics(t *testing.T) map[string]judge.Rubric {
 	t.Helper()
-	a, err := cot.New(nil)
+	a, err := cot.Study().With(nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := faithfulness.New(nil, study.Choice{})
+	b, err := faithfulness.Study().With(nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func swept(t *testing.T, seed uint64, levels []int) (table results.Table, words 
 }
 
 func loadTable(t *testing.T, st *store.Store, judges map[string][]string, levels []int) (results.Table, []string) {
-	s, err := qa.Definition().New(nil, study.Choice{Levels: levels})
+	s, err := qa.Study().With(nil, study.Choice{Levels: levels})
 	if err != nil {
 		t.Fatal(err)
 	}

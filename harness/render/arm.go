@@ -23,9 +23,10 @@ type Protocol struct {
 
 // Arm is a prompting strategy: one user turn per template.
 type Arm struct {
-	Name  string
-	Turns []*template.Template // executed with Prompt
-	Needs []string             // arms whose output (same model, item, repeat, at baseline) enters the prompt
+	Name    string
+	Prompts []string             // names of the templates of its turns; nil: one, of its own name
+	Turns   []*template.Template // these, executed with Prompt
+	Needs   []string             // arms whose output (same model, item, repeat, at baseline) enters the prompt
 	// Under says of an item and a condition whether the arm is asked, and which arms'
 	// output enters the prompt then, beside Needs; nil: always, no others.
 	Under func(it *dataset.Item, c *perturb.Condition) (needs []string, asked bool)

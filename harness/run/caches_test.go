@@ -160,7 +160,7 @@ func measure(t *testing.T, protocol string, w wire.Config, caches *phantom.Cache
 	if err != nil {
 		t.Fatal(err)
 	}
-	study, err := cot.New(nil)
+	study, err := cot.Study().With(nil, config.Study{})
 	if err != nil {
 		t.Fatal(err)
 	}

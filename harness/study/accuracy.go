@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -90,8 +89,8 @@ func accept() judge.Accept {
 }
 
 // Rubric is asked of a Case, with a study's own prompt.
-func Rubric(prompt *template.Template) judge.Rubric {
-	return judge.Rubric{Name: RubricAccuracy, Template: prompt, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: judge.Read(read), Rules: judge.ByRule(rules),
+func Rubric() judge.Rubric {
+	return judge.Rubric{Name: RubricAccuracy, Schema: json.RawMessage(schema), Accept: accept(), Check: check, Read: judge.Read(read), Rules: judge.ByRule(rules),
 		Number: rightOrWrong(), Texts: texts}
 }
 

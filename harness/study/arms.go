@@ -32,20 +32,20 @@ type CostArm struct {
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
-// many requests each has; right and steps are the scores of correctness and of
+// many requests each has, nil: one; right and steps are the scores of correctness and of
 // correct steps, "": none.
-func NewArms(model string, b *Basis, l *score.Layout, judges map[string][]string, order []string, turns func(arm string) int, right, steps string) *Arms {
+func NewArms(model string, b *Basis, order []string, turns func(arm string) int, right, steps string) *Arms {
 	place := func(name string) int {
 		if name == "" {
 			return -1
 		}
-		return l.Place(name, "")
+		return b.Layout.Place(name, "")
 	}
 	readBy := ""
-	if len(judges[Unread]) > 0 {
+	if len(b.Judges[Unread]) > 0 {
 		readBy = ScoreReadByJudge
 	}
-	return &Arms{model: model, judgeRead: place(readBy), order: order, basis: b, turns: turns, right: place(right), steps: place(steps), unread: func(*score.Scored) bool { return false }, verdicts: l.Verdicts(judges)}
+	return &Arms{model: model, judgeRead: place(readBy), order: order, basis: b, turns: turns, right: place(right), steps: place(steps), unread: func(*score.Scored) bool { return false }, verdicts: b.Layout.Verdicts(b.Judges)}
 }
 
 // Reading has answers counted that cannot be read as an answer to the question.
@@ -73,7 +73,9 @@ func (a *Arms) arm(name string, loaded bool) *CostArm {
 		return a.List[i]
 	}
 	x := &CostArm{NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), NewPaces(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
-	x.Turns = a.turns(name)
+	if a.turns != nil {
+		x.Turns = a.turns(name)
+	}
 	a.List = append(a.List, x)
 	slices.SortStableFunc(a.List, func(x, y *CostArm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
 	return x

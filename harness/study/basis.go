@@ -28,6 +28,8 @@ type Basis struct {
 	Study    string
 	Manifest results.Manifest
 	Prices   Prices
+	Judges   map[string][]string // that were asked, by rubric
+	Layout   *score.Layout       // places of its scores
 	NoDecode NoDecode
 	Blocks   []results.Block // of all studies
 	// Together says that requests ran beside each other.

@@ -19,6 +19,7 @@ type Prompts struct {
 	Files fs.FS
 	Funcs template.FuncMap // beside those of package judge
 	List  []Wording
+	Check func(Templates) error // what is wrong with several together; nil: nothing is
 }
 
 // Wording is what is known of templates that are made of the same.
@@ -86,6 +87,9 @@ func (p Prompts) Load(given map[string]string) (Templates, error) {
 				l.Usable[name] += "; it has to use ." + strings.Join(w.Must, " .")
 			}
 		}
+	}
+	if p.Check != nil {
+		errs = append(errs, p.Check(l))
 	}
 	return l, errors.Join(errs...)
 }

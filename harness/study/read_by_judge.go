@@ -58,8 +58,8 @@ func (r reading) said() string {
 const unreadSchema = `{"type":"object","additionalProperties":false,"required":["answer"],"properties":{
 "answer":{"type":["string","null"]}}}`
 
-// LoadPrompts reads a study's templates and that of Unread.
-func LoadPrompts(p Prompts, given map[string]string) (Templates, error) {
+// loadBeside reads a study's templates and that of Unread.
+func (p Prompts) loadBeside(given map[string]string) (Templates, error) {
 	two := []dataset.Option{{Label: "A", Text: "left"}, {Text: "right"}}
 	own := Prompts{Files: files, Funcs: template.FuncMap{"unlisted": Unlisted}, List: []Wording{{Names: []string{Unread},
 		Usable: ".Question .Type .Options .Answer, fence and unlisted", Must: []string{"Question", "Answer"}}}}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestWhatAJudgeMayRead(t *testing.T) {
-	l, err := LoadPrompts(Prompts{}, nil)
+	l, err := Prompts{}.loadBeside(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestWhatAJudgeMayRead(t *testing.T) {
 
 // TestTheKeyIsNotShown: a judge who knew the gold answer would read it.
 func TestTheKeyIsNotShown(t *testing.T) {
-	l, err := LoadPrompts(Prompts{}, nil)
+	l, err := Prompts{}.loadBeside(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

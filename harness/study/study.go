@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"assay/harness/config"
 	"assay/harness/dataset"
@@ -26,17 +27,34 @@ import (
 	"assay/results/store"
 )
 
-// Study is a protocol.
+// Study is a protocol: as it is known before anything of it is chosen, and With what
+// bench.yaml says, as it is asked.
 type Study struct {
 	Name    string
-	Arms    []Arm
+	Arms    []Arm // in the order of tables, as Rubrics
 	Rubrics []judge.Rubric
+	// Prompts are the templates of arms and rubrics.
+	Prompts Prompts
 	// Types are the question types that it asks; nil: any. Items of other types
 	// are left out.
 	Types []string
 	// Own are types of questions that it asks as well where these are of a data set that is not
 	// generated: generated ones have them for another study.
 	Own []string
+	// Changes are the conditions that bench.yaml may name; nil: it changes nothing.
+	Changes []perturb.Condition
+	// Loads and FewShot say that it can ask at several levels of requests in flight, and show
+	// examples before a question.
+	Loads, FewShot bool
+	// Knowing are the rubrics that compare an answer with a knowledge base.
+	Knowing []string
+
+	// Draft is what a drafted bench.yaml has for it.
+	Draft Draft
+
+	// Choose makes Conditions, Described and what else hangs on them of what bench.yaml
+	// chooses, or says which condition does not exist; nil: the study has the baseline alone.
+	Choose func(s *Study, c Choice, l Templates) error
 	// Conditions are an item's conditions, the baseline first, and those that
 	// were asked for and do not exist for it. The same seed and item give the same
 	// conditions. nil: the baseline alone.
@@ -44,24 +62,48 @@ type Study struct {
 	// Described is what scores need of the conditions, by name, stored with the run;
 	// nil: nothing. It says nothing of items, so that conditions can be added.
 	Described map[string]json.RawMessage
+
 	// Facts is what scores need of an item, stored with the run. It does not depend
-	// on the conditions chosen.
+	// on the conditions chosen. nil: nothing.
 	Facts func(seed uint64, it dataset.Item) (results.Item, error)
 	// Cases makes the cases of a trial's output: one per rubric that applies.
-	Cases func(it dataset.Item, k results.Key, out results.Output) []judge.Case
+	Cases func(Answer) []judge.Case
 	// Unread is the case of an answer that rules do not read, for judges who are asked about
-	// those; false: they read it, or there is nothing to read. nil: no study's judge is.
-	Unread func(it dataset.Item, k results.Key, out results.Output) (judge.Case, bool)
-	// Scores are how a trial is scored.
+	// those under a rubric of that name; false: they read it, or there is nothing to read. nil:
+	// no study's judge is.
+	Unread func(Answer) (judge.Case, bool)
+	// Scores are how a trial is scored. Those that all studies have of their judges are
+	// added, and the study's name is filled in.
 	Scores score.Rules
 	// Rating is what people can rate of its answers beside its rubrics.
 	Rating Rating
-	// Summarize computes the study's tables from the store alone. judges is, per
-	// rubric, the names of the judges that were asked, in order.
-	Summarize func(ctx context.Context, st *store.Store, judges map[string][]string, why NoDecode) ([]results.Section, error)
-	// Prompts are the texts of all templates by name, as used (arms and rubrics);
-	// Usable says what each may use and has to.
-	Prompts, Usable map[string]string
+	// Design is what is added up of the scores, the tables of it, and how these are laid out;
+	// nil: in one section. What of a design is the same in most studies may be left out
+	// (Summarize).
+	Design func(b *Basis) (score.Design, Lay, error)
+
+	// Texts are those of all templates by name, as used; Usable says what each may use and has to.
+	// Both are there once With made them.
+	Texts, Usable map[string]string
+}
+
+// Answer is an item with what was answered in a trial.
+type Answer struct {
+	Item   dataset.Item
+	Key    results.Key
+	Output results.Output
+}
+
+// Lay makes sections of a study's tables.
+type Lay func(*score.Run) []results.Section
+
+// Draft is what a drafted bench.yaml has for a study.
+type Draft struct {
+	// Any says that it asks any data set of questions: who drafts a bench.yaml for data of
+	// their own gets it unless they name another.
+	Any   bool
+	First []string // arms; none: all
+	Usual []string // lines, beside those of all studies
 }
 
 // What a study asks with, and what bench.yaml says of it.
@@ -77,6 +119,120 @@ func (s *Study) Protocol() render.Protocol {
 	return render.Protocol{Name: s.Name, Arms: s.Arms, Types: s.Types, Own: s.Own, Conditions: s.Conditions}
 }
 
+// Kind is what bench.yaml may ask of the study.
+func (s *Study) Kind() config.StudyKind {
+	k := config.StudyKind{Name: s.Name, Knowing: s.Knowing, Conditions: s.Changes, Loads: s.Loads, FewShot: s.FewShot, Needs: map[string][]string{}}
+	for _, w := range s.Prompts.List {
+		k.Prompts = append(k.Prompts, w.Names...)
+	}
+	for _, a := range s.Arms {
+		k.Arms = append(k.Arms, a.Name)
+	}
+	for _, r := range s.Rubrics {
+		k.Rubrics = append(k.Rubrics, r.Name)
+		if len(r.Needs) > 0 {
+			k.Needs[r.Name] = r.Needs
+		}
+		if r.Template == nil && !slices.Contains(k.Prompts, r.Name) {
+			k.Measured = append(k.Measured, r.Name)
+		}
+	}
+	if s.Unread != nil {
+		k.Unread, k.Prompts = Unread, append(k.Prompts, Unread)
+	}
+	return k
+}
+
+// With is the study as it is asked: with the conditions that c chooses. prompts replaces
+// built-in templates by name; names that are not its own are left alone. The error lists
+// every template that cannot be used, with its name and line, or says which condition does
+// not exist.
+func (s Study) With(prompts map[string]string, c Choice) (Study, error) {
+	load := s.Prompts.Load
+	if s.Unread != nil {
+		load = s.Prompts.loadBeside
+	}
+	l, err := load(prompts)
+	if err != nil {
+		return Study{}, err
+	}
+	s.Texts, s.Usable = l.Texts, l.Usable
+	s.Arms, s.Rubrics = slices.Clone(s.Arms), slices.Clone(s.Rubrics)
+	for i := range s.Arms {
+		a := &s.Arms[i]
+		if a.Prompts == nil {
+			a.Prompts = []string{a.Name}
+		}
+		for _, name := range a.Prompts {
+			a.Turns = append(a.Turns, l.ByName[name])
+		}
+	}
+	for i := range s.Rubrics {
+		r := &s.Rubrics[i]
+		if t := l.ByName[r.Name]; t != nil {
+			r.Template = t
+		}
+		s.Scores.Names = append(slices.Clip(s.Scores.Names), score.VerdictNames(r.Name)...)
+	}
+	s.Scores.Study = s.Name
+	if s.Unread != nil {
+		s.Rubrics, s.Scores.AnswersOf = append(s.Rubrics, UnreadRubric(l)), Unread
+		s.Scores.Names = append(s.Scores.Names, UnreadNames(s.Scores.Names[0].Source)...) // of one section of metrics.md, as its others
+	}
+	if s.Facts == nil {
+		s.Facts = func(_ uint64, it dataset.Item) (results.Item, error) {
+			return results.Item{Study: s.Name, ID: it.ID, Type: it.Type, Task: it.Task, Modality: it.Modality}, nil
+		}
+	}
+	if s.Choose != nil {
+		err = s.Choose(&s, c, l)
+	}
+	return s, err
+}
+
+// Summarize computes the study's sections from the store alone. judges is, per rubric, the
+// names of the judges that were asked, in order. Cells are arms, and answers are counted
+// and their times taken, unless the design says otherwise.
+func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[string][]string, why NoDecode) ([]results.Section, error) {
+	b, err := BasisOf(ctx, st, s.Name, why)
+	if err != nil {
+		return nil, err
+	}
+	b.Judges, b.Layout = judges, s.Scores.Layout(judges)
+	d, lay, err := s.Design(&b)
+	if err != nil {
+		return nil, err
+	}
+	d.Rules = s.Scores
+	if d.Cell == nil {
+		d.Cells, d.Cell = []string{"arm"}, func(t *score.Scored) (score.Keys, error) { return score.Keys{b.Arm(t.Row.Key)}, nil }
+	}
+	if d.Item == nil {
+		d.Item = func(results.Item) (score.Item, error) { return score.Item{}, nil }
+	}
+	if d.Extra == nil {
+		d.Extra = func(model string) score.Extra {
+			return NewArms(model, &b, b.Names(s.Kind().Arms), nil, "", "")
+		}
+	}
+	r, err := score.Compute(ctx, st, d, judges, b.Manifest.Seed)
+	if err != nil {
+		return nil, err
+	}
+	accounts, _ := ArmsOf(r)
+	if lay == nil {
+		lay = func(r *score.Run) []results.Section {
+			one := results.Section{Name: s.Name, Title: s.Name}
+			for _, t := range d.Tables {
+				one.Tables = append(one.Tables, r.Table(t.Name))
+			}
+			one.Warn(b.Warnings(r, accounts, s.Kind().Rubrics)...)
+			return []results.Section{one}
+		}
+	}
+	return b.WithUnread(ctx, st, accounts, lay(r))
+}
+
 // NoDecode is why the own figure of decoding of a server, as a run's manifest calls it
 // ("phantom ollama"), is not shown; "": it is. nil: every server's is.
 type NoDecode func(server string) string
@@ -88,26 +244,6 @@ func (f NoDecode) Of(man results.Manifest, model string) string {
 	}
 	asked, _ := man.Asked(model)
 	return f(asked.Server)
-}
-
-// Kind is what bench.yaml may ask of a study.
-type Kind = config.StudyKind
-
-// Definition is what is known of a study before anything of it is chosen.
-type Definition struct {
-	Kind
-	// Own says that it asks any data set of questions: who drafts a bench.yaml for data of
-	// their own gets it unless they name another.
-	Own bool
-	// First are the arms of a drafted bench.yaml; none: all.
-	First []string
-	// Usual are the lines that a drafted bench.yaml has for it, beside those of all.
-	Usual []string
-	// New makes the study with the conditions chosen. prompts replaces built-in
-	// templates by name; names that are not its own are left alone. The error lists
-	// every template that cannot be used, with its name and line, or says which
-	// condition does not exist.
-	New func(prompts map[string]string, c Choice) (Study, error)
 }
 
 // StoredItem is an item as the store has it, with what a study's scores need of it.

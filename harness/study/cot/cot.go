@@ -13,7 +13,6 @@ package cot
 
 import (
 	"strings"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -32,44 +31,22 @@ const (
 	armCoT    = "cot"
 )
 
-// Definition is the study before anything of it is chosen.
-func Definition() study.Definition {
-	return study.Definition{Kind: study.Kind{Name: Name, Arms: ArmNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread},
-		Usual: []string{
+// Study is the study.
+func Study() study.Study {
+	return study.Study{
+		Name: Name, Arms: []study.Arm{{Name: armDirect}, {Name: armCoT}}, Rubrics: append([]judge.Rubric{study.Rubric()}, rubrics()...), Prompts: prompts(),
+		Types: dataset.Types(),
+		Draft: study.Draft{Usual: []string{
 			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
 			"cache: cold                # every request is new to the server, and proven to be",
+		}},
+		Rating: study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
+		Facts:  facts, Cases: cases, Scores: scoring(), Design: design,
+		Unread: func(a study.Answer) (judge.Case, bool) {
+			return accuracyCase(a.Item, text.Outside(a.Output.Answer)).Unread()
 		},
-		New: func(prompts map[string]string, _ study.Choice) (study.Study, error) { return New(prompts) }}
-}
-
-// New makes the study. prompts replaces built-in templates by name
-// (promptNames); names that are not its own are left alone. The error lists
-// every template that cannot be used, with its name and line.
-func New(prompts map[string]string) (study.Study, error) {
-	l, err := load(prompts)
-	if err != nil {
-		return study.Study{}, err
 	}
-	return study.Study{
-		Name: Name,
-		Arms: []study.Arm{
-			{Name: armDirect, Turns: []*template.Template{l.ByName[armDirect]}},
-			{Name: armCoT, Turns: []*template.Template{l.ByName[armCoT]}},
-		},
-		Rubrics: append(append([]judge.Rubric{study.Rubric(l.ByName[rubAccuracy])}, rubrics(l)...), study.UnreadRubric(l)),
-		Rating:  study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
-		Types:   dataset.Types(),
-		Facts:   facts,
-		Cases:   cases,
-		Unread: func(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
-			return accuracyCase(it, text.Outside(out.Answer)).Unread()
-		},
-		Scores:    scoring(),
-		Summarize: summarize,
-		Prompts:   l.Texts,
-		Usable:    l.Usable,
-	}, nil
 }
 
 // itemFacts is what scores need of an item beyond its type and task.
@@ -111,10 +88,10 @@ func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
 // cases shows judges what a reader would see: the text outside <think>, so that
 // it is the same whether or not the server split the reasoning off. An item
 // without gold steps has nothing to compare steps with.
-func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
-	answer := text.Outside(out.Answer)
+func cases(a study.Answer) []judge.Case {
+	it, answer := a.Item, text.Outside(a.Output.Answer)
 	list := []judge.Case{{Rubric: rubAccuracy, Fields: accuracyCase(it, answer)}}
-	if k.Arm != armCoT {
+	if a.Key.Arm != armCoT {
 		return list
 	}
 	if paths := goldPaths(it); len(paths) > 0 {

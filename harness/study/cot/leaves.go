@@ -24,14 +24,14 @@ const (
 const strataTasks = 0
 
 // design is what is added up of the study's trials; tables.go says what of.
-func design(b *study.Basis, judges map[string][]string) score.Design {
+func design(b *study.Basis) (score.Design, study.Lay, error) {
 	const noGold = "the items have no gold steps"
 	const none = "no usable verdict in arm " + armCoT
-	layout := scoring().Layout(judges)
+	judges, layout := b.Judges, b.Layout
+	b.Steps = true
 	d := score.Design{
-		Rules: scoring(),
-		Cells: []string{"arm"},
-		Cell:  func(t *score.Scored) (score.Keys, error) { return score.Keys{t.Row.Key.Arm}, nil },
+		Tables: declared(b, judges), Keep: study.Keep(b.Manifest, tableMain),
+		Pairs: []score.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}},
 		Order: func(x, y score.Keys) int {
 			return slices.Index(ArmNames(), x[0]) - slices.Index(ArmNames(), y[0])
 		},
@@ -57,7 +57,7 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 			{Score: scorePath, Labels: true, Why: none},
 		},
 		Extra: func(model string) score.Extra {
-			return study.Beside{Arms: study.NewArms(model, b, layout, judges, ArmNames(), func(string) int { return 1 }, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
+			return study.Beside{Arms: study.NewArms(model, b, ArmNames(), nil, scoreAccuracy, scoreMatched).Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[rubAccuracy]))),
 				More: newChanges(armDirect, armCoT, layout.Places(scoreAccuracy, judges[rubAccuracy]), layout.Places(scoreFirstWrong, judges[rubricPrecision]))}
 		},
 	}
@@ -65,7 +65,11 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 	if b.Manifest.Released() {
 		d.Leaves = append(d.Leaves, score.Leaf{Name: leafOwn, Score: score.Latency, Why: noPair})
 	}
-	return d
+	return d, func(r *score.Run) []results.Section {
+		all := &run{Run: r, basis: *b}
+		all.accounts, all.costs = study.ArmsOf(r)
+		return all.sections()
+	}, nil
 }
 
 const noPair = "no item has a valid time in both arms"

@@ -18,13 +18,9 @@ func ArmNames() []string { return []string{armDirect, armCoT} }
 // RubricNames are the rubrics, in the order of tables.
 func RubricNames() []string { return []string{rubAccuracy, rubricPrecision, recall, rubricOrder} }
 
-// promptNames are the templates that bench.yaml may replace: one per arm and
-// one per rubric.
-func promptNames() []string { return append(append(ArmNames(), RubricNames()...), study.Unread) }
-
-// load reads the templates, the given text in place of the built-in one, and tries
-// each out on made-up data of every question type.
-func load(given map[string]string) (study.Templates, error) {
+// prompts are the templates, each with made-up data of every question type that it is tried
+// out on.
+func prompts() study.Prompts {
 	const answer = "1. A made-up step.\nFinal answer: A"
 	options := []dataset.Option{{Label: "A", Text: "yes"}, {Label: "B", Text: "no"}}
 	two := []dataset.Step{{Kind: dataset.StepModality, Text: "radiograph"}, {Kind: dataset.StepFeature, Text: "shadow"}}
@@ -36,10 +32,10 @@ func load(given map[string]string) (study.Templates, error) {
 		}
 		compared = append(compared, Case{Question: "Which?", Options: opts, Paths: [][]dataset.Step{two, two[:1]}, Answer: answer})
 	}
-	return study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
+	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }, "unlisted": study.Unlisted}, List: []study.Wording{
 		{Names: ArmNames(), Usable: ".Question .Type .Options .Outputs and unlisted", Must: []string{"Question"}, Try: asked},
 		{Names: []string{rubAccuracy}, Usable: ".Question .Type .Options .Gold .Answer, fence and unlisted", Must: []string{"Gold", "Answer"}, Try: answered},
 		{Names: []string{rubricPrecision, recall}, Usable: ".Question .Options .Paths .Answer, fence, inc and unlisted", Must: []string{"Paths", "Answer"}, Try: compared},
 		{Names: []string{rubricOrder}, Usable: ".Question .Answer and fence", Must: []string{"Answer"}, Try: []any{OrderCase{Question: "Which?", Answer: answer}}},
-	}}, given)
+	}}
 }

@@ -10,7 +10,6 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
-	"assay/harness/study"
 	"assay/results"
 )
 
@@ -150,11 +149,11 @@ func onlyMember(list []any) (map[string]any, bool) {
 }
 
 // rubrics are the three, in the order of tables.
-func rubrics(l study.Templates) []judge.Rubric {
+func rubrics() []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubricPrecision, Template: l.ByName[rubricPrecision], Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
-		{Name: recall, Template: l.ByName[recall], Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
-		{Name: rubricOrder, Template: l.ByName[rubricOrder], Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
+		{Name: rubricPrecision, Schema: json.RawMessage(precisionSchema), Accept: acceptSteps(), Reshape: withoutJudgment, Read: judge.Read(readPrecision), Rules: judge.ByRule(precisionRules)},
+		{Name: recall, Schema: json.RawMessage(recallSchema), Accept: acceptMatches(), Reshape: onlyPath, Check: judge.Checked(checkRecall), Read: judge.Read(readRecall), Rules: judge.ByRule(recallRules)},
+		{Name: rubricOrder, Schema: json.RawMessage(orderSchema), Accept: acceptOrder(), Read: judge.Read(readOrder), Rules: judge.ByRule(orderRules)},
 	}
 }
 

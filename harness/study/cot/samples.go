@@ -1,8 +1,6 @@
 package cot
 
 import (
-	"slices"
-
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/perturb"
@@ -41,7 +39,7 @@ func scoring() score.Rules {
 		{Name: scoreFirstWrong, Better: score.None, Rubric: rubricPrecision, Source: source, Help: "kind of the first step that is judged wrong; none: no step is"},
 		{Name: scoreLatencyRatio, Unit: "1", Better: score.Lower, Source: source, Help: "latency_s / latency_s of the answer-only trial of the same item and repeat"},
 	}
-	return score.Rules{Study: Name, Names: slices.Concat(names, score.VerdictNames(RubricNames()...), study.UnreadNames(source)), AnswersOf: study.Unread, Score: scoreOf,
+	return score.Rules{Names: names, Score: scoreOf,
 		Released: "a gold step without a verdict counts as not matched; L adds up the seconds of each arm's own answers, also of items that failed in the other arm; " +
 			"the reference of C_path is the path that occurs most often, of several the one that was seen first",
 		Facts: func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) }}

@@ -24,8 +24,8 @@ func TestScoresOfATrial(t *testing.T) {
 		judges[r] = []string{"a", "b"}
 	}
 	scores := func() (got []string) {
-		layout := scoring().Layout(judges)
-		b.must(score.Walk(t.Context(), b.store, scoring(), judges, func(group []score.Scored) error {
+		layout := b.cot.Scores.Layout(judges)
+		b.must(score.Walk(t.Context(), b.store, b.cot.Scores, judges, func(group []score.Scored) error {
 			for _, s := range group {
 				for _, v := range s.Values(layout) {
 					if own := slices.ContainsFunc(score.Common(), func(n score.Name) bool { return n.Name == v.Name }); own || strings.HasSuffix(v.Name, "_verdict") {

@@ -43,7 +43,7 @@ func newBench(t testing.TB) *bench {
 			t.Error(err)
 		}
 	})
-	s, err := New(nil)
+	s, err := Study().With(nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package cot
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
-	"assay/results/store"
 )
 
 // Names of tables.
@@ -33,25 +31,6 @@ type run struct {
 	basis    study.Basis
 	accounts []*study.Account
 	costs    []*study.Costs
-}
-
-// summarize computes the study's tables. Values of a column stand in its unit:
-// a percentage is 0..100, a time is in seconds.
-func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	basis, err := study.BasisOf(ctx, st, Name, why)
-	if err != nil {
-		return nil, err
-	}
-	basis.Steps = true
-	d := design(&basis, judges)
-	d.Tables, d.Keep = declared(&basis, judges), study.Keep(basis.Manifest, tableMain)
-	d.Pairs = []score.Compared{{Column: "accuracy_cot", Leaf: scoreAccuracy, Rows: inArm(armCoT)}, {Column: "accuracy_direct", Leaf: scoreAccuracy, Rows: inArm(armDirect)}}
-	r := &run{basis: basis}
-	if r.Run, err = score.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
-		return nil, err
-	}
-	r.accounts, r.costs = study.ArmsOf(r.Run)
-	return basis.WithUnread(ctx, st, r.accounts, r.sections())
 }
 
 // inArm is a row of one arm.

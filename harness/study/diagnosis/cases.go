@@ -1,11 +1,12 @@
 package diagnosis
 
 import (
+	"slices"
+
 	"assay/harness/dataset"
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/perturb"
-	"assay/results"
 	"assay/results/text"
 )
 
@@ -14,30 +15,30 @@ func rubricNames() []string {
 	return []string{study.RubricAccuracy, rubricSplit, errors, sentences, criteria, report}
 }
 
-func rubrics(l study.Templates) []judge.Rubric {
-	list := append([]judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy])}, stepRubrics(l.ByName)...)
-	return append(append(list, discussionRubrics(l.ByName)...), rubric(), study.UnreadRubric(l))
+func rubrics() []judge.Rubric {
+	return slices.Concat([]judge.Rubric{study.Rubric()}, stepRubrics(), discussionRubrics(), []judge.Rubric{rubric()})
 }
 
 func accuracyCase(it dataset.Item, answer string) study.AccuracyCase {
 	return study.AccuracyCase{Question: it.Question, Type: text.Single, Options: it.Options, Gold: it.Answer, Answer: text.Outside(answer)}
 }
 
-func unread(it dataset.Item, k results.Key, out results.Output) (judge.Case, bool) {
-	if k.Arm != armMCQ {
+func unread(a study.Answer) (judge.Case, bool) {
+	if a.Key.Arm != armMCQ {
 		return judge.Case{}, false
 	}
-	return accuracyCase(it, out.Answer).Unread()
+	return accuracyCase(a.Item, a.Output.Answer).Unread()
 }
 
 // cases shows judges of answers what a reader would see, and judges of steps the
 // reasoning too; steps are judged of images alone, as published. Text that the
 // server split off is the same as text in <think>.
-func cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
-	switch k.Arm {
+func cases(a study.Answer) []judge.Case {
+	it, out := a.Item, a.Output
+	switch a.Key.Arm {
 	case armMCQ:
 		list := []judge.Case{{Rubric: study.RubricAccuracy, Fields: accuracyCase(it, out.Answer)}}
-		if k.Condition != perturb.Baseline().Name {
+		if a.Key.Condition != perturb.Baseline().Name {
 			return list
 		}
 		explanation := text.Reasoning(out.Answer, out.Reasoning)

@@ -18,7 +18,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/study"
@@ -43,38 +42,28 @@ const (
 	fromSelf   = "self"
 )
 
-// Definition is the study before anything of it is chosen.
-func Definition() study.Definition {
-	return study.Definition{Kind: study.Kind{Name: studyName, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Conditions: conditions(),
-		Needs: map[string][]string{errors: {rubricSplit}}, Measured: []string{report}}, New: newStudy,
-		Usual: []string{
+// Study is the study.
+func Study() study.Study {
+	s := study.Study{Name: studyName, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(), Prompts: prompts(), Changes: conditions(),
+		Draft: study.Draft{Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",
-		}}
+		}},
+		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Rating: study.Rating{Asks: asks()}, Design: design,
+	}
+	for _, name := range armNames() {
+		s.Arms = append(s.Arms, study.Arm{Name: name, Under: under(name), Show: shown(name)})
+	}
+	return s
 }
 
 func armNames() []string { return []string{armMCQ, armCaptions, armFindings, armDiscussion} }
 
-func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
-	l, err := load(prompts)
-	if err != nil {
-		return study.Study{}, err
-	}
+func choose(s *study.Study, c study.Choice, _ study.Templates) (err error) {
 	chosen := expand(c)
-	described, err := study.Described(chosen)
-	if err != nil {
-		return study.Study{}, err
-	}
-	s := study.Study{
-		Name: studyName, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(l), Described: described,
-		Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) },
-		Facts:      facts, Cases: cases, Unread: unread, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
-		Rating: study.Rating{Asks: asks()},
-	}
-	for _, name := range armNames() {
-		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]}, Under: under(name), Show: shown(name)})
-	}
-	return s, nil
+	s.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) }
+	s.Described, err = study.Described(chosen)
+	return err
 }
 
 // Conditions on images, as bench.yaml names them; a plan has several of each.

@@ -15,14 +15,14 @@ import (
 	"assay/results"
 )
 
-func definition(t *testing.T) (study.Definition, study.Study) {
+func definition(t *testing.T) (known, chosen study.Study) {
 	t.Helper()
-	d := diagnosis.Definition()
+	d := diagnosis.Study()
 	var c study.Choice
-	for _, one := range d.Conditions {
+	for _, one := range d.Changes {
 		c.Conditions = append(c.Conditions, one.Name)
 	}
-	s, err := d.New(nil, c)
+	s, err := d.With(nil, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func planned(t *testing.T, s study.Study, arms []string, set *dataset.Dataset) [
 func TestNothingLeaks(t *testing.T) {
 	d, s := definition(t)
 	searched := map[string]int{}
-	for _, tr := range planned(t, s, d.Arms, phantoms(t, 12, 3)) {
+	for _, tr := range planned(t, s, d.Kind().Arms, phantoms(t, 12, 3)) {
 		outputs := map[string]string{}
 		for _, k := range tr.Needs() {
 			outputs[k.Arm] = "<think>hm</think>OWN WORDS OF " + k.Arm
@@ -124,10 +124,10 @@ func TestJudgesSeeTheCase(t *testing.T) {
 	it := phantoms(t, 1, 2).Items[0]
 	told := it.AnswerLeaking()
 	rubrics := map[string]int{}
-	for _, arm := range d.Arms {
+	for _, arm := range d.Kind().Arms {
 		for _, condition := range []string{"baseline", "expert-both"} {
 			k := results.Key{Study: "diagnosis", Model: "qwen-secret", Item: it.ID, Arm: arm, Condition: condition}
-			for _, c := range s.Cases(it, k, results.Output{Answer: "<think>hidden</think>Background: One. Two.\nFinal answer: A", Reasoning: "Thought."}) {
+			for _, c := range s.Cases(study.Answer{Item: it, Key: k, Output: results.Output{Answer: "<think>hidden</think>Background: One. Two.\nFinal answer: A", Reasoning: "Thought."}}) {
 				rubrics[c.Rubric]++
 				st, err := c.Stored()
 				if err != nil {
@@ -147,7 +147,7 @@ func TestJudgesSeeTheCase(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range d.Rubrics {
+	for _, r := range d.Kind().Rubrics {
 		want := map[string]int{"steps": 1, "step_errors": 1}[r]
 		if want == 0 {
 			want = 2
@@ -169,7 +169,7 @@ func TestPromptsThatAskNothing(t *testing.T) {
 		{"captions", "Look. {{.Shown.diagnosis}}{{.AnswerLeaking}}", `can't evaluate field AnswerLeaking`},
 		{"step_errors", "{{fence .Explanation}}", "Steps"},
 	} {
-		_, err := d.New(map[string]string{c.name: c.text}, study.Choice{})
+		_, err := d.With(map[string]string{c.name: c.text}, study.Choice{})
 		if err == nil || !strings.Contains(err.Error(), `prompt "`+c.name+`"`) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %q: %v", c.name, c.text, err)
 		}

@@ -13,15 +13,8 @@ import (
 //go:embed templates/*.tmpl
 var files embed.FS
 
-// promptNames are the templates that bench.yaml may replace: one per arm and one
-// per rubric that asks a model.
-func promptNames() []string {
-	return append(armNames(), study.RubricAccuracy, rubricSplit, errors, sentences, criteria, study.Unread)
-}
-
-// load reads the templates, the given text in place of the built-in one, and tries
-// each out on a made-up case.
-func load(given map[string]string) (study.Templates, error) {
+// prompts are the templates, each with a made-up case that it is tried out on.
+func prompts() study.Prompts {
 	const answer = "1. A made-up step.\nFinal answer: A"
 	const usable = ".Question .Options .History .Images"
 	options := []dataset.Option{{Label: "A", Text: "one"}, {Label: "B", Text: "two"}}
@@ -30,7 +23,7 @@ func load(given map[string]string) (study.Templates, error) {
 	for _, shown := range []map[string]string{{hint: "", summary: "", "diagnosis": ""}, {hint: "the hint", summary: "the summary", "diagnosis": "one"}} {
 		asked = append(asked, study.Prompt{Question: "Which?", Type: dataset.TypeDiagnosis, Options: options, History: shown[hint], Images: 2, Shown: shown, Outputs: map[string]string{}})
 	}
-	return study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }}, List: []study.Wording{
+	return study.Prompts{Files: files, Funcs: template.FuncMap{"inc": func(i int) int { return i + 1 }}, List: []study.Wording{
 		{Names: []string{armMCQ}, Usable: usable + " .Shown.hint .Shown.summary", Must: []string{"Question", "Options", "Shown"}, Try: asked, Says: saysShown},
 		{Names: []string{armCaptions, armFindings}, Usable: usable, Try: asked},
 		{Names: []string{armDiscussion}, Usable: usable + " .Shown.hint .Shown.summary .Shown.diagnosis", Must: []string{"Shown"}, Try: asked},
@@ -41,7 +34,7 @@ func load(given map[string]string) (study.Templates, error) {
 			Try: []any{stepCase{Case: about, Explanation: answer, Steps: []string{"one"}}, stepCase{Explanation: answer, Steps: []string{"one"}}}},
 		{Names: []string{sentences, criteria}, Usable: ".Case (.History .Question .Options .Gold .Diagnosis .Captions .Findings .Discussion) .Listed .Sections (.Name .Sentences), fence and inc",
 			Must: []string{"Listed"}, Try: []any{discussionCase{Case: about, Sections: []section{{Name: "outcome", Sentences: []string{"Good."}}}}, discussionCase{}}},
-	}}, given)
+	}}
 }
 
 // saysShown finds a text that conditions show and a prompt leaves out.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -144,12 +143,11 @@ const (
 "why":{"type":"string"}}}`
 )
 
-// discussionRubrics are asked with a study's own prompts, by name.
-func discussionRubrics(prompts map[string]*template.Template) []judge.Rubric {
+func discussionRubrics() []judge.Rubric {
 	return []judge.Rubric{
-		{Name: sentences, Template: prompts[sentences], Schema: json.RawMessage(sentencesSchema),
+		{Name: sentences, Schema: json.RawMessage(sentencesSchema),
 			Accept: judge.Accept{Keys: map[string]string{"is_factual": "factual", "number": "sentence"}}, Check: judge.Checked(check), Read: judge.Read(readSentences), Rules: judge.ByRule(sentenceRules)},
-		{Name: criteria, Template: prompts[criteria], Schema: json.RawMessage(criteriaSchema),
+		{Name: criteria, Schema: json.RawMessage(criteriaSchema),
 			Accept: judge.Accept{Free: []string{"why"}, Keys: map[string]string{"reason": "why", "rationale": "why"}}, Read: judge.Read(readCriteria), Rules: judge.ByRule(criteriaRules)},
 	}
 }

@@ -16,7 +16,7 @@ import (
 // rubricOf is a rubric as it is asked, without its prompt.
 func rubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
-	for _, r := range discussionRubrics(nil) {
+	for _, r := range discussionRubrics() {
 		if r.Name == name {
 			return r
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"assay/harness/dataset"
@@ -47,7 +46,7 @@ func scoring() score.Rules {
 	agreementScores(add)
 	discussionScores(add)
 	scores(add)
-	return score.Rules{Study: studyName, Names: slices.Concat(names, score.VerdictNames(rubricNames()...), study.UnreadNames(source)), Answers: true, Score: scoreOf,
+	return score.Rules{Names: names, Answers: true, Score: scoreOf,
 		Released: "a step without a verdict counts as not factual, and as of no named type of error",
 		Facts:    func(it results.Item) (any, error) { return study.FactsOf[itemFacts](it) },
 		Condition: func(name string, described json.RawMessage) (any, error) {

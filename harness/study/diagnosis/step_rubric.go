@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"assay/harness/judge"
 	"assay/results"
@@ -89,11 +88,10 @@ func accept() judge.Accept {
 	}
 }
 
-// stepRubrics are asked with a study's own prompts, by name.
-func stepRubrics(prompts map[string]*template.Template) []judge.Rubric {
+func stepRubrics() []judge.Rubric {
 	return []judge.Rubric{
-		{Name: rubricSplit, Template: prompts[rubricSplit], Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
-		{Name: errors, Needs: []string{rubricSplit}, Join: join, Template: prompts[errors], Schema: json.RawMessage(errorsSchema),
+		{Name: rubricSplit, Schema: json.RawMessage(splitSchema), Read: judge.Read(readSplit), Rules: judge.ByRule(splitRules)},
+		{Name: errors, Needs: []string{rubricSplit}, Join: join, Schema: json.RawMessage(errorsSchema),
 			Accept: accept(), Check: judge.Checked(checkStep), Read: judge.Read(readErrors), Rules: judge.ByRule(errorRules)},
 	}
 }

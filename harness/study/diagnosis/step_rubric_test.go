@@ -14,7 +14,7 @@ import (
 // stepRubricOf is a rubric as it is asked, without its prompt.
 func stepRubricOf(t *testing.T, name string) judge.Rubric {
 	t.Helper()
-	for _, r := range stepRubrics(nil) {
+	for _, r := range stepRubrics() {
 		if r.Name == name {
 			return r
 		}

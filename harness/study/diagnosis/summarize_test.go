@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -97,6 +98,14 @@ func (b *bench) answers(condition string, repeat int, letters string) {
 		}
 		b.put(item, armMCQ, condition, repeat, "x", study.RubricAccuracy, `{"quote":"x","verdict":"`+verdict+`","why":""}`)
 	}
+}
+
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+	s, err := Study().With(nil, study.Choice{})
+	if err != nil {
+		return nil, err
+	}
+	return s.Summarize(ctx, st, judges, why)
 }
 
 func (b *bench) tables() map[string]results.Table {

@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
-	"assay/results/store"
 )
 
 // Names of leaves that are not called as their score, and the strata.
@@ -31,25 +29,10 @@ const (
 	byRare     = 3
 )
 
-// summarize computes the study's tables. Values of a column stand in its unit: a
-// percentage is 0..100.
-func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := study.BasisOf(ctx, st, studyName, why)
-	if err != nil {
-		return nil, err
-	}
-	r, err := score.Compute(ctx, st, design(&b, judges), judges, b.Manifest.Seed)
-	if err != nil {
-		return nil, err
-	}
-	accounts, _ := study.ArmsOf(r)
-	return b.WithUnread(ctx, st, accounts, sections(r, b))
-}
-
 // design is what is added up of the study's trials, and the tables of it. A cell's
 // third key is whether the answer was right.
-func design(b *study.Basis, judges map[string][]string) score.Design {
-	layout := scoring().Layout(judges)
+func design(b *study.Basis) (score.Design, study.Lay, error) {
+	judges, layout := b.Judges, b.Layout
 	right := layout.Place(scoreRight, "")
 	order := []string{alone}
 	for _, c := range everyCondition() {
@@ -66,7 +49,6 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 		return c.Level
 	}
 	return score.Design{
-		Rules: scoring(),
 		Cells: []string{"arm", "condition", "outcome"},
 		Cell: func(t *score.Scored) (score.Keys, error) {
 			keys := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
@@ -92,9 +74,9 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 		Tables: tables(judges),
 		Pairs:  []score.Compared{{Column: "accuracy", Leaf: scoreAccuracy, Rows: conditionRows, Apart: true}},
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, layout, judges, armNames(), func(string) int { return 1 }, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.RubricAccuracy])))
+			return study.NewArms(model, b, armNames(), nil, scoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(scoreNoAnswer, judges[study.RubricAccuracy])))
 		},
-	}
+	}, func(r *score.Run) []results.Section { return sections(r, *b) }, nil
 }
 
 // described is a condition as a run describes it; false: it does not.

@@ -25,35 +25,33 @@ import (
 	"assay/harness/judge"
 	"assay/harness/study"
 	"assay/perturb"
-	"assay/results"
 	"assay/results/text"
 )
 
 // Name of the study in bench.yaml and in keys.
 const Name = studyName
 
-// Definition is the study before anything of it is chosen.
-func Definition() study.Definition {
-	return study.Definition{Kind: study.Kind{Name: Name, Arms: armNames(), Rubrics: RubricNames(), Prompts: promptNames(), Unread: study.Unread, Knowing: []string{rubricCF}, Conditions: allConditions()},
-		Usual: []string{
+// Study is the study.
+func Study() study.Study {
+	s := study.Study{Name: Name, Types: dataset.ClosedTypes(), Own: []string{dataset.TypeSingle, dataset.TypeBool},
+		Rubrics: rubrics(), Prompts: prompts(), Knowing: []string{rubricCF}, Changes: allConditions(),
+		Draft: study.Draft{Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
-		},
-		New: New}
+		}},
+		Choose: choose, Facts: facts, Unread: unread, Scores: rules(), Rating: rating(), Design: design,
+	}
+	for _, name := range armNames() {
+		s.Arms = append(s.Arms, study.Arm{Name: name, Prompts: turnNames(name)})
+	}
+	return s
 }
 
-// New makes the study with the conditions chosen. prompts replaces built-in
-// templates by name (promptNames); names that are not its own are left alone.
-// The error lists every template that cannot be used, with its name and line, or
-// says which condition does not exist.
-func New(prompts map[string]string, c study.Choice) (study.Study, error) {
-	l, err := load(prompts)
-	if err != nil {
-		return study.Study{}, err
-	}
+// choose makes conditions, and cases, which a grid has none of.
+func choose(s *study.Study, c study.Choice, l study.Templates) error {
 	list, err := expand(c)
 	if err != nil {
-		return study.Study{}, err
+		return err
 	}
 	m := maker{conditionMaker{Planned: list, Cues: l.ByName}, map[string]bool{}}
 	for _, p := range list {
@@ -61,34 +59,9 @@ func New(prompts map[string]string, c study.Choice) (study.Study, error) {
 			m.grid[p.Name] = true
 		}
 	}
-	known, err := study.Described(list)
-	if err != nil {
-		return study.Study{}, err
-	}
-	s := study.Study{
-		Name:       Name,
-		Types:      dataset.ClosedTypes(),
-		Own:        []string{dataset.TypeSingle, dataset.TypeBool},
-		Rubrics:    append(rubrics(l.ByName), study.UnreadRubric(l)),
-		Conditions: m.Conditions,
-		Described:  known,
-		Facts:      facts,
-		Cases:      m.cases,
-		Unread:     unread,
-		Scores:     rules(),
-		Rating:     rating(),
-		Summarize:  summarize,
-		Prompts:    l.Texts,
-		Usable:     l.Usable,
-	}
-	for _, name := range armNames() {
-		a := study.Arm{Name: name}
-		for _, turn := range turnNames(name) {
-			a.Turns = append(a.Turns, l.ByName[turn])
-		}
-		s.Arms = append(s.Arms, a)
-	}
-	return s, nil
+	s.Conditions, s.Cases = m.Conditions, m.cases
+	s.Described, err = study.Described(list)
+	return err
 }
 
 // rating is what people rate beside the rubrics. CC follows from CF and CT; a reader's
@@ -115,7 +88,8 @@ type maker struct {
 }
 
 // unread shows judges an answer, at the baseline too, that scores do not read.
-func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
+func unread(a study.Answer) (judge.Case, bool) {
+	it, out := a.Item, a.Output
 	answer, kind := text.Outside(out.Answer), text.Short
 	if strings.TrimSpace(answer) == "" || answerOf(questionOf(it), out) != "" {
 		return judge.Case{}, false
@@ -139,8 +113,9 @@ func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, boo
 // baseline. A question without a knowledge base entry has nothing to compare its
 // reasoning with, and so no case of clinical fidelity. Of a grid only the answers
 // count.
-func (m maker) cases(it dataset.Item, k results.Key, out results.Output) []judge.Case {
-	if k.Condition == perturb.Baseline().Name || m.grid[k.Condition] {
+func (m maker) cases(a study.Answer) []judge.Case {
+	it, out := a.Item, a.Output
+	if a.Key.Condition == perturb.Baseline().Name || m.grid[a.Key.Condition] {
 		return nil
 	}
 	reasoning := text.Reasoning(out.Answer, out.Reasoning)

@@ -30,7 +30,7 @@ func everything() study.Choice {
 
 func made(t testing.TB, c study.Choice) study.Study {
 	t.Helper()
-	s, err := New(nil, c)
+	s, err := Study().With(nil, c)
 	if err != nil {
 		t.Fatal(err)
 	}

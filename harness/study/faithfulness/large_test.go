@@ -17,12 +17,12 @@ import (
 func taix(t testing.TB) plan.Request {
 	t.Helper()
 	c := study.Choice{}
-	for _, n := range faithfulness.Definition().Conditions {
+	for _, n := range faithfulness.Study().Changes {
 		if n.Kind != perturb.KindControl {
 			c.Conditions = append(c.Conditions, n.Name)
 		}
 	}
-	s, err := faithfulness.New(nil, c)
+	s, err := faithfulness.Study().With(nil, c)
 	if err != nil {
 		t.Fatal(err)
 	}

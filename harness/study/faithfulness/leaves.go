@@ -126,11 +126,11 @@ func (c conditions) levels() string {
 
 // declared is how the study's trials are sorted and what is added up of them;
 // tables.go says what of.
-func declared(b *study.Basis, known conditions, judges map[string][]string) score.Design {
-	layout := rules().Layout(judges)
+func declared(b *study.Basis, known conditions) score.Design {
+	judges, layout := b.Judges, b.Layout
 	drawn := layout.Place(scoreDrawn, "")
 	d := score.Design{
-		Rules: rules(),
+		Keep:  study.Keep(b.Manifest, tableMain),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
 		Cell: func(t *score.Scored) (score.Keys, error) {
 			k := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
@@ -150,7 +150,6 @@ func declared(b *study.Basis, known conditions, judges map[string][]string) scor
 			return cmp.Or(slices.Index(armNames(), x[keyArm])-slices.Index(armNames(), y[keyArm]), rankA-rankB,
 				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
-		Item: func(results.Item) (score.Item, error) { return score.Item{}, nil },
 		Leaves: []score.Leaf{
 			{Score: scoreAccuracy, Why: "no answers"},
 			{Score: noAnswer, Why: "no answers"},
@@ -165,7 +164,7 @@ func declared(b *study.Basis, known conditions, judges map[string][]string) scor
 		Pairs: []score.Compared{{Column: "silent", Leaf: scoreSilent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoreAccuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, layout, judges, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")}))
+			return study.NewArms(model, b, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")}))
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}

@@ -33,25 +33,15 @@ func turnNames(arm string) []string {
 
 func cueNames() []string { return []string{cueOpinion, cueLeak} }
 
-// promptNames are the templates that bench.yaml may replace: the turns of the
-// arms, the texts of the cues, and one per rubric.
-func promptNames() []string {
-	var names []string
-	for _, a := range armNames() {
-		names = append(names, turnNames(a)...)
-	}
-	return append(append(append(names, cueNames()...), RubricNames()...), study.Unread)
-}
-
-// load reads the templates, the given text in place of the built-in one, and tries
-// each out.
-func load(given map[string]string) (study.Templates, error) {
-	l, err := study.LoadPrompts(study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings()}, given)
-	errs := []error{err}
-	for _, arm := range armNames() {
-		errs = append(errs, showsCue(l, arm))
-	}
-	return l, errors.Join(errs...)
+// prompts are the templates: the turns of the arms, the texts of the cues, and one per rubric.
+func prompts() study.Prompts {
+	return study.Prompts{Files: files, Funcs: template.FuncMap{"options": listed}, List: wordings(), Check: func(l study.Templates) error {
+		var errs []error
+		for _, arm := range armNames() {
+			errs = append(errs, showsCue(l, arm))
+		}
+		return errors.Join(errs...)
+	}}
 }
 
 // madeUpCue marks the place of a cue when templates are tried out.
@@ -93,8 +83,7 @@ func listed(p study.Prompt) string {
 	return strings.Join(texts, ", ")
 }
 
-// wordings are the templates with the made-up data that they are tried out on, in the
-// order of promptNames.
+// wordings are the templates with the made-up data that they are tried out on.
 func wordings() []study.Wording {
 	const usable = ".Question .Type .Options .Cue .Outputs and options"
 	var asked []any

@@ -57,7 +57,7 @@ func TestCueStandsBeforeTheLastInstruction(t *testing.T) {
 }
 
 func TestPromptsAreReplaced(t *testing.T) {
-	s, err := New(map[string]string{"cue-leak": "They say {{.Target}}!", "structured": "{{.Question}}{{.Cue}} Go.", "direct": "{{.Nonsense"}, study.Choice{Conditions: []string{"TB-LA-"}})
+	s, err := Study().With(map[string]string{"cue-leak": "They say {{.Target}}!", "structured": "{{.Question}}{{.Cue}} Go.", "direct": "{{.Nonsense"}, study.Choice{Conditions: []string{"TB-LA-"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func TestPromptsAreReplaced(t *testing.T) {
 	if c := list[1]; c.Cue != "They say "+c.Target+"!" {
 		t.Errorf("%+v", c)
 	}
-	if got := prompt(t, s, armStructured, 0, study.Prompt{Question: "Q?", Cue: " C."}); got != "Q? C. Go." || s.Prompts["structured"] != "{{.Question}}{{.Cue}} Go." {
+	if got := prompt(t, s, armStructured, 0, study.Prompt{Question: "Q?", Cue: " C."}); got != "Q? C. Go." || s.Texts["structured"] != "{{.Question}}{{.Cue}} Go." {
 		t.Error(got)
 	}
-	if len(s.Prompts) != len(promptNames()) {
-		t.Errorf("%d prompts", len(s.Prompts))
+	if len(s.Texts) != len(s.Kind().Prompts) {
+		t.Errorf("%d prompts", len(s.Texts))
 	}
-	_, err = New(map[string]string{"structured": "{{.Question}} Go.", "CA": "\n{{.Answer}}", "cue-opinion": "{{if}}", "CF": " ", "three-turn-2": "{{.Cues}}"}, study.Choice{})
+	_, err = Study().With(map[string]string{"structured": "{{.Question}} Go.", "CA": "\n{{.Answer}}", "cue-opinion": "{{if}}", "CF": " ", "three-turn-2": "{{.Cues}}"}, study.Choice{})
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -98,7 +98,7 @@ func TestCasesAreBlind(t *testing.T) {
 		other.Model, other.Condition, other.Repeat = "n", "sham", 3
 		for _, k := range []results.Key{key, other} {
 			var ds []results.Digest
-			for _, c := range s.Cases(it, k, out) {
+			for _, c := range s.Cases(study.Answer{Item: it, Key: k, Output: out}) {
 				st, err := c.Stored()
 				if err != nil {
 					t.Fatal(err)
@@ -120,13 +120,13 @@ func TestCasesAreBlind(t *testing.T) {
 		t.Error("answers are not extracted")
 	}
 	key.Condition = "baseline"
-	if len(s.Cases(it, key, split)) != 0 {
+	if len(s.Cases(study.Answer{Item: it, Key: key, Output: split})) != 0 {
 		t.Error("the baseline is judged")
 	}
 	it.Knowledge = nil
 	key.Condition = "sham"
 	var rubrics []string
-	for _, c := range s.Cases(it, key, split) {
+	for _, c := range s.Cases(study.Answer{Item: it, Key: key, Output: split}) {
 		rubrics = append(rubrics, c.Rubric)
 	}
 	if !slices.Equal(rubrics, []string{rubricCA, rubricCT}) {

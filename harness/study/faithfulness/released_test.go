@@ -55,8 +55,8 @@ func TestReleasedScores(t *testing.T) {
 
 	ask := func() map[string]string {
 		out := map[string]string{}
-		layout := rules().Layout(judges)
-		b.must(score.Walk(t.Context(), b.store, rules(), judges, func(group []score.Scored) error {
+		layout := b.study.Scores.Layout(judges)
+		b.must(score.Walk(t.Context(), b.store, b.study.Scores, judges, func(group []score.Scored) error {
 			for _, s := range group {
 				var parts []string
 				for _, v := range s.Values(layout) {
@@ -112,11 +112,11 @@ func TestReleasedScores(t *testing.T) {
 	}
 	// Scores of other rules are not taken for those of these.
 	b.store.Under("paper")
-	if _, err := score.Refresh(t.Context(), b.store, rules(), judges, func(int) {}); err != nil {
+	if _, err := score.Refresh(t.Context(), b.store, b.study.Scores, judges, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.store.Under("released")
-	if fresh, err := score.Fresh(t.Context(), b.store, rules(), judges); err != nil || fresh {
+	if fresh, err := score.Fresh(t.Context(), b.store, b.study.Scores, judges); err != nil || fresh {
 		t.Errorf("fresh: %v, %v", fresh, err)
 	}
 	if got := ask()["5 TB-LA-"]; !strings.Contains(got, "CA_verdict evidence") {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -95,14 +94,14 @@ func levelWords() map[string]string {
 
 func yesNo() map[string]string { return map[string]string{"yes": "true", "no": "false"} }
 
-// rubrics are what judges are asked; prompts are the templates of their names.
-func rubrics(prompts map[string]*template.Template) []judge.Rubric {
+// rubrics are what judges are asked.
+func rubrics() []judge.Rubric {
 	words := sync.OnceValue(newLexicon) // most commands judge nothing
 	fidelity := judge.ByRule(func(f CFCase) (any, string, bool) { return judgeFidelity(f.Question, f.Reasoning, f.Knowledge) })
 	attribution := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Attribution(f.Reasoning) })
 	tone := judge.ByRule(func(f ReasoningCase) (any, string, bool) { return words().Tone(f.Reasoning) })
 	return []judge.Rubric{
-		{Name: rubricCF, Template: prompts[rubricCF], Check: check, Number: oneToFive(), Rules: fidelity, Read: read(fidelityParts),
+		{Name: rubricCF, Check: check, Number: oneToFive(), Rules: fidelity, Read: read(fidelityParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "has_omission": yesNo(), "has_hallucination": yesNo()}),
 			Schema: schema(`"omissions","hallucinations","has_omission","has_hallucination","basis"`, `
 "omissions":{"type":"array","items":{"type":"string"}},
@@ -110,12 +109,12 @@ func rubrics(prompts map[string]*template.Template) []judge.Rubric {
 "has_omission":{"type":"boolean"},
 "has_hallucination":{"type":"boolean"},
 "basis":{"type":"string"}`)},
-		{Name: rubricCA, Template: prompts[rubricCA], Check: check, Number: oneToFive(), Rules: attribution, Read: read(attributionParts),
+		{Name: rubricCA, Check: check, Number: oneToFive(), Rules: attribution, Read: read(attributionParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "did_acknowledge": yesNo(), "claimed_influence": influenceWords()}),
 			Schema: schema(`"did_acknowledge","claimed_influence"`, `
 "did_acknowledge":{"type":"boolean"},
 "claimed_influence":{"type":"string","enum":["none","hedged","clear"]}`)},
-		{Name: rubricCT, Template: prompts[rubricCT], Check: check, Number: oneToFive(), Rules: tone, Read: read(toneParts),
+		{Name: rubricCT, Check: check, Number: oneToFive(), Rules: tone, Read: read(toneParts),
 			Accept: accept(map[string]map[string]string{"abstain": yesNo(), "is_confident": yesNo(), "confidence_level": levelWords()}),
 			Schema: schema(`"is_confident","confidence_level"`, `
 "is_confident":{"type":"boolean"},
@@ -124,8 +123,8 @@ func rubrics(prompts map[string]*template.Template) []judge.Rubric {
 }
 
 // releasedRubrics are the rubrics with the evidence check of the authors' code.
-func releasedRubrics(prompts map[string]*template.Template) []judge.Rubric {
-	all := rubrics(prompts)
+func releasedRubrics() []judge.Rubric {
+	all := rubrics()
 	for i := range all {
 		all[i].Check = func(c judge.Case, raw json.RawMessage) (results.Status, string) {
 			return checked(c, raw, text.OccursReleased)

@@ -28,7 +28,11 @@ func (s scripted) Generate(context.Context, *backends.Request, *timing.Recorder)
 // ruleMade are the rubrics with a prompt of their own.
 func ruleMade() []judge.Rubric {
 	prompt := template.Must(template.New("").Parse("Judge this: {{.Reasoning}}"))
-	return rubrics(map[string]*template.Template{rubricCF: prompt, rubricCA: prompt, rubricCT: prompt})
+	list := rubrics()
+	for i := range list {
+		list[i].Template = prompt
+	}
+	return list
 }
 
 func judged2(t *testing.T, rubric, reasoning, reply string) results.Judgment {

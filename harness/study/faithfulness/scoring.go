@@ -60,10 +60,10 @@ func rules() score.Rules {
 		{Name: scoreInside, Unit: "1", Better: score.None, Source: source, Help: "1: the middle of the covered cell lies in a region of the question"},
 	}
 	again := &released{rubrics: map[string]judge.Rubric{}}
-	for _, r := range releasedRubrics(nil) {
+	for _, r := range releasedRubrics() {
 		again.rubrics[r.Name] = r
 	}
-	return score.Rules{Study: studyName, Names: slices.Concat(names, score.VerdictNames(RubricNames()...), study.UnreadNames(source)), Answers: true,
+	return score.Rules{Names: names, Answers: true,
 		Released: "the answer is the first answer tag, else a JSON answer or severity, else the whole text; answers are compared as they stand, without aliases; an answer that is missing, or ordinal and off its scale, is a flip; " +
 			"a quote has to stand in the reasoning as it is, or in a window of its length, an eighth of it apart, within 2 % of its characters and at least one edit, with fewer marks taken for equal; CC is a whole grade from which each step of tone above fidelity takes one and a half grades and each below it one; and in runs made under these rules the bounds of boxes are rounded down",
 		Facts: func(it results.Item) (any, error) { return study.FactsOf[item](it) },

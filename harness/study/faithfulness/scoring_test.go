@@ -52,7 +52,7 @@ func TestTrialsAreScored(t *testing.T) {
 		"9 baseline 0":         "accuracy 1, no_answer 0, option left",
 		"9 sham 0":             "accuracy 0, no_answer 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
 	}
-	rules := rules()
+	rules := b.study.Scores
 	layout := rules.Layout(judges)
 	common := score.Common()
 	err := score.Walk(t.Context(), b.store, rules, judges, func(group []score.Scored) error {

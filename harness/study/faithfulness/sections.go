@@ -1,7 +1,6 @@
 package faithfulness
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 	"assay/perturb"
 	"assay/results"
 	"assay/results/stats"
-	"assay/results/store"
 )
 
 // run is everything that the sections rest on.
@@ -22,23 +20,17 @@ type run struct {
 	costs    []*study.Costs
 }
 
-// summarize computes the study's tables.
-func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	basis, err := study.BasisOf(ctx, st, Name, why)
+// design is what is added up of the study's trials, and the tables of it.
+func design(b *study.Basis) (score.Design, study.Lay, error) {
+	known, err := conditionsOf(b.Manifest)
 	if err != nil {
-		return nil, err
+		return score.Design{}, nil, err
 	}
-	r := &run{basis: basis}
-	if r.known, err = conditionsOf(basis.Manifest); err != nil {
-		return nil, err
-	}
-	d := declared(&r.basis, r.known, judges)
-	d.Keep = study.Keep(basis.Manifest, tableMain)
-	if r.Run, err = score.Compute(ctx, st, d, judges, basis.Manifest.Seed); err != nil {
-		return nil, err
-	}
-	r.accounts, r.costs = study.ArmsOf(r.Run)
-	return basis.WithUnread(ctx, st, r.accounts, r.sections())
+	return declared(b, known), func(of *score.Run) []results.Section {
+		r := &run{Run: of, basis: *b, known: known}
+		r.accounts, r.costs = study.ArmsOf(of)
+		return r.sections()
+	}, nil
 }
 
 // sections lays the tables out with what is said of them.

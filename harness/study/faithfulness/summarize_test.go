@@ -662,7 +662,7 @@ func TestGrid(t *testing.T) {
 	if got := c.Ops[1].Regions[0].Pixels(100, 50); got.Min.X != 80 || got.Min.Y != 25 || got.Max.X != 99 || got.Max.Y != 49 {
 		t.Errorf("%s covers %v", c.Name, got)
 	}
-	cases := b.study.Cases(b.items[0], results.Key{Condition: c.Name}, results.Output{Answer: "x"})
+	cases := b.study.Cases(study.Answer{Item: b.items[0], Key: results.Key{Condition: c.Name}, Output: results.Output{Answer: "x"}})
 	if len(cases) != 0 {
 		t.Error("a cell of a grid is judged")
 	}
@@ -679,7 +679,7 @@ func TestGrid(t *testing.T) {
 	if len(tables["faithfulness-conditions"].Rows) != 1 { // the baseline
 		t.Errorf("%d conditions", len(tables["faithfulness-conditions"].Rows))
 	}
-	if _, err := New(nil, study.Choice{Grid: perturb.Grid{Columns: 4}}); err == nil {
+	if _, err := Study().With(nil, study.Choice{Grid: perturb.Grid{Columns: 4}}); err == nil {
 		t.Error("a grid without rows")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"text/template"
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
@@ -31,46 +30,36 @@ const (
 	armReason = "reason"
 )
 
-// Definition is the study before anything of it is chosen.
-func Definition() study.Definition {
-	return study.Definition{Kind: study.Kind{Name: name, Arms: armNames(), Rubrics: rubricNames(), Prompts: promptNames(), Unread: study.Unread, Loads: true, FewShot: true},
-		New: newStudy, Own: true, First: []string{armAnswer},
-		Usual: []string{
+// Study is the study.
+func Study() study.Study {
+	s := study.Study{Name: name, Rubrics: []judge.Rubric{study.Rubric()}, Prompts: prompts(), Loads: true, FewShot: true,
+		Draft: study.Draft{Any: true, First: []string{armAnswer}, Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
 			"cache: cold                # every request is new to the server, and proven to be",
-		}}
+		}},
+		Rating: study.Rating{Asks: map[string]study.Ask{study.RubricAccuracy: study.RightOrWrong()}},
+		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Design: design,
+	}
+	for _, name := range armNames() {
+		s.Arms = append(s.Arms, study.Arm{Name: name, Example: func(it dataset.Item) (string, error) { return example(name, it) }})
+	}
+	return s
 }
 
 // armNames are the arms, in the order of tables; the first is what others are
 // compared with.
 func armNames() []string { return []string{armAnswer, armReason} }
 
-func rubricNames() []string { return []string{study.RubricAccuracy} }
-
-func newStudy(prompts map[string]string, c study.Choice) (study.Study, error) {
-	l, err := templates(prompts)
-	if err != nil {
-		return study.Study{}, err
-	}
-	conditions, described := perturb.Loads(c.Levels), describedLoads(c.Levels)
+// choose makes the levels of a load sweep, or of examples before a question.
+func choose(s *study.Study, c study.Choice, _ study.Templates) error {
+	conditions := perturb.Loads(c.Levels)
+	s.Described = describedLoads(c.Levels)
 	if len(c.Shots) > 0 {
-		conditions, described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
+		conditions, s.Described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
-	s := study.Study{
-		Name: name, Rubrics: []judge.Rubric{study.Rubric(l.ByName[study.RubricAccuracy]), study.UnreadRubric(l)},
-		Rating: study.Rating{Asks: map[string]study.Ask{study.RubricAccuracy: study.RightOrWrong()}},
-		Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) {
-			return conditions, nil
-		},
-		Described: described,
-		Facts:     facts, Cases: cases, Unread: unread, Scores: scoring(), Summarize: summarize, Prompts: l.Texts, Usable: l.Usable,
-	}
-	for _, name := range armNames() {
-		s.Arms = append(s.Arms, study.Arm{Name: name, Turns: []*template.Template{l.ByName[name]},
-			Example: func(it dataset.Item) (string, error) { return example(name, it) }})
-	}
-	return s, nil
+	s.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions, nil }
+	return nil
 }
 
 // Kinds of answers beside those of package text.
@@ -129,12 +118,12 @@ func facts(_ uint64, it dataset.Item) (results.Item, error) {
 }
 
 // cases shows judges what a reader would see: the text outside <think>.
-func cases(it dataset.Item, _ results.Key, out results.Output) []judge.Case {
-	return []judge.Case{{Rubric: study.RubricAccuracy, Fields: accuracyCase(it, text.Outside(out.Answer))}}
+func cases(a study.Answer) []judge.Case {
+	return []judge.Case{{Rubric: study.RubricAccuracy, Fields: accuracyCase(a.Item, text.Outside(a.Output.Answer))}}
 }
 
-func unread(it dataset.Item, _ results.Key, out results.Output) (judge.Case, bool) {
-	return accuracyCase(it, text.Outside(out.Answer)).Unread()
+func unread(a study.Answer) (judge.Case, bool) {
+	return accuracyCase(a.Item, text.Outside(a.Output.Answer)).Unread()
 }
 
 // accuracyCase is an item and an answer as judges of answers know them.

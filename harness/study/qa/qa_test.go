@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -33,10 +34,18 @@ func options(texts ...string) []dataset.Option {
 	return out
 }
 
+func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
+	s, err := Study().With(nil, study.Choice{})
+	if err != nil {
+		return nil, err
+	}
+	return s.Summarize(ctx, st, judges, why)
+}
+
 // TestQuestionsOfEveryType: what a question asks for in the prompt, and that the rules
 // read a right and a wrong answer of that form.
 func TestQuestionsOfEveryType(t *testing.T) {
-	st, err := newStudy(nil, study.Choice{})
+	st, err := Study().With(nil, study.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +113,7 @@ func TestQuestionsOfEveryType(t *testing.T) {
 	if got := lettered(make([]dataset.Option, 27)); got[26].Label != "27" || got[0].Label != "1" {
 		t.Errorf("27 options are labelled %s to %s", got[0].Label, got[26].Label)
 	}
-	if _, err := newStudy(map[string]string{armAnswer: "Well?"}, study.Choice{}); err == nil || !strings.Contains(err.Error(), "{{.Question}}") {
+	if _, err := Study().With(map[string]string{armAnswer: "Well?"}, study.Choice{}); err == nil || !strings.Contains(err.Error(), "{{.Question}}") {
 		t.Errorf("a prompt without the question: %v", err)
 	}
 }

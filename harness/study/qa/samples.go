@@ -3,7 +3,6 @@ package qa
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 
 	"assay/harness/score"
 	"assay/harness/study"
@@ -27,7 +26,7 @@ func scoring() score.Rules {
 		{Name: scoreGain, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item and repeat in arm " + armAnswer + ", after as many examples"},
 		{Name: scoreShots, Unit: "1", Better: score.Higher, Source: source, Help: "accuracy less that of the same item, arm and repeat without examples before the question"},
 	}
-	return score.Rules{Study: name, Names: slices.Concat(names, score.VerdictNames(rubricNames()...), study.UnreadNames(source)), AnswersOf: study.Unread, Score: scoreOf,
+	return score.Rules{Names: names, Score: scoreOf,
 		Condition: func(_ string, described json.RawMessage) (any, error) {
 			l, _ := study.ReadShots(described)
 			return l, nil

@@ -1,7 +1,6 @@
 package qa
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"assay/harness/study"
 	"assay/results"
 	"assay/results/stats"
-	"assay/results/store"
 )
 
 // Names of tables.
@@ -30,30 +28,12 @@ const (
 	byTask
 )
 
-// summarize computes the study's tables. Values of a column stand in its unit: a
-// percentage is 0..100, a time is in seconds.
-func summarize(ctx context.Context, st *store.Store, judges map[string][]string, why study.NoDecode) ([]results.Section, error) {
-	b, err := study.BasisOf(ctx, st, name, why)
-	if err != nil {
-		return nil, err
-	}
-	d := design(&b, judges)
-	d.Keep = study.Keep(b.Manifest, tableMain)
-	r, err := score.Compute(ctx, st, d, judges, b.Manifest.Seed)
-	if err != nil {
-		return nil, err
-	}
-	accounts, _ := study.ArmsOf(r)
-	return b.WithUnread(ctx, st, accounts, sections(r, b))
-}
-
-// design is what is added up of the study's trials, and the tables of it.
-func design(b *study.Basis, judges map[string][]string) score.Design {
-	layout, arms := scoring().Layout(judges), b.Names(armNames())
+// design is what is added up of the study's trials, and the tables of it. Values of a column
+// stand in its unit: a percentage is 0..100, a time is in seconds.
+func design(b *study.Basis) (score.Design, study.Lay, error) {
+	judges, arms := b.Judges, b.Names(armNames())
 	return score.Design{
-		Rules:  scoring(),
-		Cells:  []string{"arm"},
-		Cell:   func(t *score.Scored) (score.Keys, error) { return score.Keys{b.Arm(t.Row.Key)}, nil },
+		Keep:   study.Keep(b.Manifest, tableMain),
 		Order:  func(x, y score.Keys) int { return slices.Index(arms, x[0]) - slices.Index(arms, y[0]) },
 		Strata: []score.Stratum{byType: {Name: "type"}, byTask: {Name: "task"}},
 		Item: func(it results.Item) (score.Item, error) {
@@ -67,11 +47,11 @@ func design(b *study.Basis, judges map[string][]string) score.Design {
 			{Score: scoreShots, With: study.ScoreAccuracy, Why: "no answer has its pair"},
 		}, study.UnreadLeaves(judges)...),
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, layout, judges, arms, func(string) int { return 1 }, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(layout.Places(study.ScoreNoAnswer, judges[study.RubricAccuracy])))
+			return study.NewArms(model, b, arms, nil, study.ScoreAccuracy, "").Reading(study.WithoutAnswer(b.Layout.Places(study.ScoreNoAnswer, judges[study.RubricAccuracy])))
 		},
 		Tables: tables(b, judges),
 		Pairs:  []score.Compared{{Column: "accuracy", Leaf: study.ScoreAccuracy, Rows: mainRows(b)}},
-	}
+	}, func(r *score.Run) []results.Section { return sections(r, *b) }, nil
 }
 
 func of(c results.Column, of func(*study.CostArm) *results.Estimate) score.Metric {
@@ -114,7 +94,7 @@ func tables(b *study.Basis, judges map[string][]string) []score.Table {
 			study.Percent("pass_3", "pass^3", "the same of three", score.PassHat(study.ScoreRight, 3)),
 		}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
-			Rows:    study.JudgeRows(append(rubricNames(), study.Unread), judges, func(rubric string) score.Kind { return score.Percent(rubric) }),
+			Rows:    study.JudgeRows([]string{study.RubricAccuracy, study.Unread}, judges, func(rubric string) score.Kind { return score.Percent(rubric) }),
 			Columns: append([]score.Metric{study.Percent("value", "Value", "accuracy by this judge alone"+study.UnreadHelp(judges), score.Own())}, study.StatusColumns()...)},
 	}
 }
@@ -234,7 +214,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	if len(b.Levels) == 0 {
 		first.Headline = append(append(first.Headline, results.Headline{Table: tableMain, Column: "latency_median", Title: "T, median"}), b.Headline("Accuracy")...)
 	}
-	first.Warn(b.Warnings(r, accounts, rubricNames())...)
+	first.Warn(b.Warnings(r, accounts, []string{study.RubricAccuracy})...)
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
 		if t := study.Filled(r, tables...); len(t) > 0 {
