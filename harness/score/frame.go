@@ -207,7 +207,7 @@ type rowFields struct {
 	slots   []slot
 	at      int // of slots, of who reads
 	reading bool
-	bad     bool // what was read is no row
+	bad     bool              // what was read is no row
 	lists   map[fieldText]any // that were read: few are said of many trials
 }
 
