@@ -214,9 +214,9 @@ func scorers() []suite {
 		}},
 		{dir: "harness/score", mutants: []mutant{
 			{"an item drawn often counts once", "draws.Next", "float64(times)", "1."},
-			{"a column goes on from the replicate before", "draws.Next", "clear(d.sums)", "_ = 0"},
-			{"items are drawn on top of the replicate before", "draws.Next", "clear(d.counts)", "_ = 0"},
-			{"equal columns take the first one's sum", "draws.Sum", "d.sums[at]", "d.sums[min(at, 1)]"},
+			{"a column goes on from the block before", "draws.Next", "blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, d.times, d.items, 0, d.sums)", "blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, d.times, d.items, 1, d.sums)"},
+			{"items are drawn on top of the replicate before", "draws.Next", "clear(counts)", "_ = 0"},
+			{"equal columns take the first one's sum", "draws.Sum", "latest[at]", "latest[min(at, 1)]"},
 		}},
 		{dir: "harness/study/faithfulness", mutants: []mutant{
 			{"ordinal answers flip by one grade", "ordinalFlip", "2", "1"},

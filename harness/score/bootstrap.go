@@ -5,60 +5,71 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+
 	"assay/results/stats"
 )
 
 // draws sums columns of numbers over draws of their items: what a bootstrap of many scores
-// needs of every replicate. Items are added up in order, as one would by hand, so that not a
-// bit of a sum depends on how the columns lie.
+// needs of every replicate. A block of replicates is one product of matrices, which adds
+// items up in order, as one would by hand: not a bit of a sum depends on how columns lie.
 type draws struct {
 	rng    stats.SplitMix64
-	counts []uint8     // how often each item was drawn in the latest replicate
-	rows   [][]float64 // of each item: its number in the columns that differ
-	of     []int       // of each column: its place among those that differ
-	sums   []float64   // of those, in the latest replicate
+	items  blas64.General // of each item: its number in the columns that differ
+	of     []int          // of each column: its place among those that differ
+	counts [][]uint8      // of each replicate of the block, how often each item was drawn
+	times  blas64.General // the same
+	sums   blas64.General // of each replicate of the block
+	at     int            // the latest replicate, in the block
 }
 
 // newDraws begins the draws of n items with these columns, a number for each item.
 func newDraws(columns [][]float64, n int, seed uint64) *draws {
-	d := &draws{rng: stats.SplitMix64(seed), counts: make([]uint8, n), rows: make([][]float64, n)}
+	const most, cells = 64, 1 << 21 // replicates of a block; of those times items, which are 16 MiB
 	differ, of := distinct(columns)
-	d.of, d.sums = of, make([]float64, len(differ))
-	cells := make([]float64, n*len(differ))
-	for item := range d.rows {
-		d.rows[item], cells = cells[:len(differ)], cells[len(differ):]
+	block := min(most, max(1, cells/max(1, n)))
+	d := &draws{rng: stats.SplitMix64(seed), of: of, items: matrix(n, len(differ)), counts: make([][]uint8, block), times: matrix(block, n), sums: matrix(block, len(differ)), at: block - 1}
+	for item := range n {
 		for k, j := range differ {
-			d.rows[item][k] = columns[j][item]
+			d.items.Data[item*d.items.Stride+k] = columns[j][item]
 		}
+	}
+	for r := range d.counts {
+		d.counts[r] = make([]uint8, n)
 	}
 	return d
 }
 
+func matrix(rows, columns int) blas64.General {
+	return blas64.General{Rows: rows, Cols: columns, Stride: max(1, columns), Data: make([]float64, rows*max(1, columns))}
+}
+
 // Next draws the next replicate.
 func (d *draws) Next() {
-	clear(d.counts)
-	d.rng.Tally(d.counts)
-	clear(d.sums)
-	for item, times := range d.counts {
-		if times == 0 {
-			continue
-		}
-		w, row := float64(times), d.rows[item]
-		sums := d.sums[:len(row)]
-		for k, v := range row {
-			sums[k] += w * v
+	if d.at++; d.at < len(d.counts) {
+		return
+	}
+	d.at = 0
+	for r, counts := range d.counts {
+		clear(counts)
+		d.rng.Tally(counts)
+		for item, times := range counts {
+			d.times.Data[r*d.times.Stride+item] = float64(times)
 		}
 	}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, d.times, d.items, 0, d.sums)
 }
 
 // Counts are how often each item was drawn in the latest replicate. They are not to be
 // kept.
-func (d *draws) Counts() []uint8 { return d.counts }
+func (d *draws) Counts() []uint8 { return d.counts[d.at] }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *draws) Sum(sums []float64) {
+	latest := d.sums.Data[d.at*d.sums.Stride:]
 	for j, at := range d.of {
-		sums[j] = d.sums[at]
+		sums[j] = latest[at]
 	}
 }
 

@@ -28,7 +28,7 @@ func TestDrawsByHand(t *testing.T) {
 		}
 		columns = append(columns, columns[0]) // one that is there twice
 		d, rng := newDraws(columns, n, seed), stats.SplitMix64(seed)
-		for range 5 {
+		for range 130 { // more than two blocks
 			d.Next()
 			times := make([]uint8, n)
 			for range times {
