@@ -352,11 +352,17 @@ func TestHitsInAColdStudyAreRepeatedAndCounted(t *testing.T) {
 func TestACalibrationWithoutNoncesProvesNothing(t *testing.T) {
 	t.Parallel()
 	p := overNetwork(t, "ollama", &phantom.Caches{}, true, func(b backends.Backend) backends.Backend { return forgetful{b, true} })
+	late := 0
 	for _, tr := range p.trials {
 		c := last(tr).Cache
-		if c.State != backends.CacheUnverified || !strings.Contains(c.Reason, "a new nonce did not bring back") {
+		if c.State == backends.CacheUnverified && strings.Contains(c.Reason, "many tokens came in one read") {
+			late++ // of a busy machine
+		} else if c.State != backends.CacheUnverified || !strings.Contains(c.Reason, "a new nonce did not bring back") {
 			t.Errorf("%s/%s: %s", tr.Key.Item, tr.Key.Arm, fmt.Sprintf("%+v", c))
 		}
+	}
+	if late > len(p.trials)/2 {
+		t.Errorf("of %d trials %d have tokens that came in one read", len(p.trials), late)
 	}
 	if p.sum.Repeated != 0 || p.sum.Invalid != 0 {
 		t.Errorf("%+v", p.sum)
