@@ -28,7 +28,7 @@ type frame struct {
 // frameColumn is one field or score of all trials of a frame. Columns that no trial has at
 // the end are not there.
 type frameColumn struct {
-	Kinds  []byte    // of each trial; absent from there on where it is shorter
+	Kinds  []byte    // of each trial
 	Values []float64 // of each that is not absent: the number, or the place of its word
 }
 
@@ -139,7 +139,7 @@ func (r *frameReader) begin(b []byte) error {
 		r.slots = make([]slot, len(r.fields.slots)+r.places)
 		r.fields.lists = map[fieldText]any{}
 	}
-	if r.Trials < 0 || len(r.Columns) > len(r.slots) {
+	if r.Trials != 0 && len(r.Columns) == 0 || len(r.Columns) > len(r.slots) {
 		return errFrame
 	}
 	for i, w := range r.Words {
@@ -156,7 +156,7 @@ func (r *frameReader) begin(b []byte) error {
 			}
 			given++
 		}
-		if len(c.Kinds) > r.Trials || given != len(c.Values) {
+		if len(c.Kinds) != r.Trials || given != len(c.Values) {
 			return errFrame
 		}
 	}
@@ -180,10 +180,11 @@ func (r *frameReader) next(s *Scored) (bool, error) {
 	}
 	clear(r.slots)
 	for i, c := range r.Columns {
-		if r.trial >= len(c.Kinds) || kind(c.Kinds[r.trial]) == absent {
+		k := kind(c.Kinds[r.trial])
+		if k == absent {
 			continue
 		}
-		k, v := kind(c.Kinds[r.trial]), c.Values[r.values[i]]
+		v := c.Values[r.values[i]]
 		if r.values[i]++; k == number {
 			r.slots[i] = slot{kind: k, number: v}
 		} else {
