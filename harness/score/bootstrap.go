@@ -5,34 +5,32 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 
 	"assay/results/stats"
 )
 
 // draws sums columns of numbers over draws of their items: what a bootstrap of many scores
-// needs of every replicate. A block of replicates is one product of matrices, which adds
-// items up in order, as one would by hand: not a bit of a sum depends on how columns lie.
+// needs of every replicate. Items are added up in order, as one would by hand: not a bit of a
+// sum depends on how columns lie.
 type draws struct {
 	rng    stats.SplitMix64
-	items  blas64.General // of each item: its number in the columns that differ
-	of     []int          // of each column: its place among those that differ
-	counts [][]uint8      // of each replicate of the block, how often each item was drawn
-	times  blas64.General // the same
-	sums   blas64.General // of each replicate of the block
-	at     int            // the latest replicate, in the block
+	items  [][]float64 // of each item: its number in the columns that differ
+	of     []int       // of each column: its place among those that differ
+	counts [][]uint8   // of each replicate of the block, how often each item was drawn
+	sums   [][]float64 // of each replicate of the block
+	at     int         // the latest replicate, in the block
 }
 
 // newDraws begins the draws of n items with these columns, a number for each item.
 func newDraws(columns [][]float64, n int, seed uint64) *draws {
-	const most, cells = 64, 1 << 21 // replicates of a block; of those times items, which are 16 MiB
+	const most, cells = 64, 1 << 21 // replicates of a block; of those times items, which are 2 MiB
 	differ, of := distinct(columns)
 	block := min(most, max(1, cells/max(1, n)))
-	d := &draws{rng: stats.SplitMix64(seed), of: of, items: matrix(n, len(differ)), counts: make([][]uint8, block), times: matrix(block, n), sums: matrix(block, len(differ)), at: block - 1}
-	for item := range n {
+	d := &draws{rng: stats.SplitMix64(seed), of: of, items: matrix(n, len(differ)), counts: make([][]uint8, block), sums: matrix(block, len(differ)), at: block - 1}
+	for item, row := range d.items {
 		for k, j := range differ {
-			d.items.Data[item*d.items.Stride+k] = columns[j][item]
+			row[k] = columns[j][item]
 		}
 	}
 	for r := range d.counts {
@@ -41,8 +39,12 @@ func newDraws(columns [][]float64, n int, seed uint64) *draws {
 	return d
 }
 
-func matrix(rows, columns int) blas64.General {
-	return blas64.General{Rows: rows, Cols: columns, Stride: max(1, columns), Data: make([]float64, rows*max(1, columns))}
+func matrix(rows, columns int) [][]float64 {
+	all, out := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range out {
+		out[i] = all[i*columns : (i+1)*columns]
+	}
+	return out
 }
 
 // Next draws the next replicate.
@@ -54,11 +56,19 @@ func (d *draws) Next() {
 	for r, counts := range d.counts {
 		clear(counts)
 		d.rng.Tally(counts)
-		for item, times := range counts {
-			d.times.Data[r*d.times.Stride+item] = float64(times)
+		clear(d.sums[r])
+	}
+	const near = 32 // items that stay in the processor's cache for all replicates
+	for from := 0; from < len(d.items); from += near {
+		to := min(from+near, len(d.items))
+		for r, counts := range d.counts {
+			for item := from; item < to; item++ {
+				if times := counts[item]; times > 0 {
+					floats.AddScaled(d.sums[r], float64(times), d.items[item])
+				}
+			}
 		}
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, d.times, d.items, 0, d.sums)
 }
 
 // Counts are how often each item was drawn in the latest replicate. They are not to be
@@ -67,7 +77,7 @@ func (d *draws) Counts() []uint8 { return d.counts[d.at] }
 
 // Sum writes the sums of all columns over the latest replicate.
 func (d *draws) Sum(sums []float64) {
-	latest := d.sums.Data[d.at*d.sums.Stride:]
+	latest := d.sums[d.at]
 	for j, at := range d.of {
 		sums[j] = latest[at]
 	}
