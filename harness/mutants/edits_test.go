@@ -214,7 +214,7 @@ func scorers() []suite {
 		}},
 		{dir: "harness/score", mutants: []mutant{
 			{"an item drawn often counts once", "draws.Next", "float64(times)", "1."},
-			{"a column goes on from the block before", "draws.Next", "clear(d.sums[r])", "_ = 0"},
+			{"a column goes on from the block before", "draws.Next", "clear(d.sums[r])", "_ = r"},
 			{"items between two blocks are left out", "draws.Next", "from += near", "from += near + 1"},
 			{"items are drawn on top of the replicate before", "draws.Next", "clear(counts)", "_ = 0"},
 			{"equal columns take the first one's sum", "draws.Sum", "latest[at]", "latest[min(at, 1)]"},
