@@ -148,12 +148,15 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 
 // leakJudge has a judge look for leaks.
 func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prompt, data string) (*curate.Judged, error) {
-	asking, end, err := curate.ConnectJudge(b.Config, judge)
-	if err != nil {
+	asking, end, err := curate.ConnectJudge(ctx, b, judge)
+	switch {
+	case errors.As(err, new(*results.Trouble)):
+		return nil, environment(err)
+	case err != nil:
 		return nil, usage("--leak-judge: %w", err)
 	}
 	defer end()
-	asking.Notes = s.Err
+	asking.Notes, asking.Data = s.Err, data
 	if prompt != "" {
 		text, err := os.ReadFile(prompt)
 		if err != nil {

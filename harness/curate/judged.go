@@ -1,7 +1,6 @@
 package curate
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"text/template"
 	"unicode/utf8"
 
@@ -21,7 +19,9 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/judge"
 	"assay/harness/servers"
+	"assay/perturb"
 	"assay/results"
+	"assay/results/store"
 )
 
 // leakPrompt is what a judge of leaks is asked, as a template of leakFields.
@@ -60,12 +60,7 @@ func leakRubric(prompt string) (judge.Rubric, error) {
 	if err != nil {
 		return judge.Rubric{}, fmt.Errorf("the prompt of the judge of leaks: %w", err)
 	}
-	return judge.Rubric{Name: "leak", Template: t, Schema: json.RawMessage(leakSchema), Check: func(c judge.Case, verdict json.RawMessage) (results.Status, string) {
-		f, err := judge.Fields[leakFields](c)
-		var v leakVerdict
-		if err = errors.Join(err, json.Unmarshal(verdict, &v)); err != nil {
-			return results.StatusSchema, err.Error()
-		}
+	return judge.Rubric{Name: "leak", Template: t, Schema: json.RawMessage(leakSchema), Check: judge.Checked(func(f leakFields, v leakVerdict) (results.Status, string) {
 		for _, q := range v.Quotes {
 			if !strings.Contains(f.Text, q) {
 				return results.StatusEvidence, fmt.Sprintf("the text does not have the quote %q", q)
@@ -75,7 +70,7 @@ func leakRubric(prompt string) (judge.Rubric, error) {
 			return results.StatusEvidence, "a leak without a quote"
 		}
 		return results.StatusClean, ""
-	}}, nil
+	})}, nil
 }
 
 // Judged is what a judge said of leaks.
@@ -110,32 +105,27 @@ func (j *Judged) leaking(items []dataset.Item) (gone []removed, note string) {
 
 // leakAsking is how a judge is asked about leaks.
 type leakAsking struct {
-	Judge    judge.Judge
-	Name     string // in bench.yaml
-	By       string // digest of what the judge is: another one is asked anew
-	Prompt   string // "": leakPrompt
-	InFlight int    // >= 1
-	Path     string // of the file that verdicts are kept in, a line each
-	Notes    io.Writer
+	Slot   judge.Slot
+	Name   string // in bench.yaml
+	By     string // digest of what the judge is: another one is asked anew
+	Prompt string // "": leakPrompt
+	Data   string // name of the data set
+	Store  *store.Store
+	Path   string // of Store
+	Notes  io.Writer
 }
 
-// verdictsFile is where verdicts on leaks are kept, beside a store.
-func verdictsFile(store string) string {
-	return strings.TrimSuffix(store, filepath.Ext(store)) + "-leaks.jsonl"
+// leakStore is where verdicts on leaks are kept, beside a run's store: a store as that is.
+func leakStore(store string) string {
+	return strings.TrimSuffix(store, filepath.Ext(store)) + "-leaks.sqlite"
 }
 
-// keptVerdict is a line of that file.
-type keptVerdict struct {
-	Case   results.Digest  `json:"case"`
-	Judge  string          `json:"judge"`
-	By     string          `json:"by"`
-	Status results.Status  `json:"status"`
-	Detail string          `json:"detail,omitempty"`
-	Said   json.RawMessage `json:"verdict,omitempty"`
-}
+// uselessReplies end a judge none of whose replies was a verdict.
+const uselessReplies = 20
 
-// AskJudge asks a judge about all items that have an answer in words. What it said before
-// is read from the file; what could not be reached is asked again.
+// AskJudge asks a judge about all items that have an answer in words, as it is asked about
+// answers: what it said before is in the store; what could not be reached is asked again.
+// To the store the text of an item is an answer that the data set gave.
 func AskJudge(ctx context.Context, items []dataset.Item, a leakAsking) (*Judged, error) {
 	prompt := a.Prompt
 	if prompt == "" {
@@ -145,30 +135,13 @@ func AskJudge(ctx context.Context, items []dataset.Item, a leakAsking) (*Judged,
 	if err != nil {
 		return nil, err
 	}
-	by := string(results.DigestOf([]byte(a.By), []byte(prompt)))
-	known, err := readVerdicts(a.Path, a.Name, by)
+	stored, err := a.Store.Outcomes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(a.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("keeping what the judge of leaks says: %w", err)
-	}
-	defer f.Close()
+	by := results.DigestOf([]byte(a.By), []byte(prompt))
 	out := &Judged{Judge: a.Name, by: map[string]leakVerdict{}, shown: map[string]leakFields{}}
-	type asked struct {
-		item string
-		c    judge.Case
-	}
-	var open []asked
-	take := func(item string, k keptVerdict) {
-		var v leakVerdict
-		if k.Said == nil || json.Unmarshal(k.Said, &v) != nil {
-			out.silent++
-			return
-		}
-		out.by[item] = v
-	}
+	var tasks []judge.Task
 	for _, it := range items {
 		gold, others := goldOf(it)
 		if len(content(gold)) == 0 {
@@ -180,95 +153,60 @@ func AskJudge(ctx context.Context, items []dataset.Item, a leakAsking) (*Judged,
 		}
 		slices.Sort(fields.Options) // the right one does not stand first
 		out.shown[it.ID] = fields
-		c := judge.Case{Rubric: rubric.Name, Fields: fields}
-		st, err := c.Stored()
+		t := judge.Task{Key: results.Key{Study: "leaks", Model: a.Data, Item: it.ID, Arm: fields.Where, Condition: perturb.Baseline().Name},
+			Rubric: rubric, Case: judge.Case{Rubric: rubric.Name, Fields: fields}, Judges: []string{a.Name}, By: map[string]results.Digest{a.Name: by}}
+		if _, ok := stored[t.Key]; !ok {
+			if err := a.Store.PutTrial(ctx, results.Trial{Key: t.Key, Attempts: []results.Attempt{{Output: &results.Output{Answer: fields.Text}}}}); err != nil {
+				return nil, err
+			}
+		}
+		tasks = append(tasks, t)
+	}
+	tally, err := judge.Run(ctx, judge.RunArgs{Store: a.Store, Judges: map[string]judge.Slot{a.Name: a.Slot}, StopAt: uselessReplies,
+		Tasks: func(yield func(judge.Task, error) bool) {
+			for _, t := range tasks {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		},
+		Progress: func(p judge.Progress) {
+			if p.Done%100 == 0 || p.Done == len(tasks) {
+				fmt.Fprintf(a.Notes, "judge %s: %d of %d items looked at for leaks\n", a.Name, p.Done, len(tasks))
+			}
+		}})
+	if err != nil {
+		return nil, err
+	}
+	if n := tally.Left[a.Name]; n > 0 {
+		fmt.Fprintf(a.Notes, "judge %s was given up: %d items are left and stay; the same command asks about them\n", a.Name, n)
+		if s, ok := tally.Stops[a.Name]; ok {
+			fmt.Fprint(a.Notes, s)
+		}
+	}
+	for _, t := range tasks {
+		shown, err := t.Case.Stored()
 		if err != nil {
 			return nil, err
 		}
-		if k, ok := known[st.Digest]; ok {
-			take(it.ID, k)
+		j, _, err := a.Store.Judgment(ctx, results.JudgmentKey{Case: shown.Digest, Rubric: rubric.Name, Judge: a.Name, By: by})
+		if err != nil {
+			return nil, err
+		}
+		var v leakVerdict
+		if j.Verdict == nil || json.Unmarshal(j.Verdict, &v) != nil {
+			out.silent++
 			continue
 		}
-		open = append(open, asked{it.ID, c})
-	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var failed error
-	done, slots := 0, make(chan struct{}, max(1, a.InFlight))
-	for _, q := range open {
-		slots <- struct{}{}
-		mu.Lock()
-		stop := failed != nil
-		mu.Unlock()
-		if stop {
-			<-slots
-			break
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			j, err := a.Judge.Judge(ctx, rubric, q.c)
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				k := keptVerdict{Case: j.Case, Judge: a.Name, By: by, Status: j.Status, Detail: j.Detail, Said: j.Verdict}
-				if !j.Status.Open() {
-					err = appendLine(f, k)
-				}
-				take(q.item, k)
-			}
-			failed = errors.Join(failed, err)
-			if done++; done%100 == 0 || done == len(open) {
-				fmt.Fprintf(a.Notes, "judge %s: %d of %d items looked at for leaks\n", a.Name, done, len(open))
-			}
-		})
-	}
-	wg.Wait()
-	return out, failed
-}
-
-func appendLine(f *os.File, k keptVerdict) error {
-	b, err := json.Marshal(k)
-	if err == nil {
-		_, err = f.Write(append(b, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("keeping what the judge of leaks says: %w", err)
-	}
-	return nil
-}
-
-// readVerdicts are those of one judge as it is now. A line that a kill cut is none.
-func readVerdicts(path, name, by string) (map[results.Digest]keptVerdict, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("what the judge of leaks said before: %w", err)
-	}
-	out := map[results.Digest]keptVerdict{}
-	for n, line := range bytes.Split(b, []byte("\n")) {
-		var k keptVerdict
-		if len(line) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(line, &k); err != nil {
-			if n == bytes.Count(b, []byte("\n")) {
-				// The next line has to stand alone.
-				return out, os.Truncate(path, int64(len(b)-len(line)))
-			}
-			return nil, fmt.Errorf("%s:%d: expected a verdict as JSON, found %.40q; move the file away to ask anew", path, n+1, line)
-		}
-		if k.Judge == name && k.By == by {
-			out[k.Case] = k
-		}
+		out.by[t.Key.Item] = v
 	}
 	return out, nil
 }
 
-// ConnectJudge makes a judge of bench.yaml that is a model; end ends the server that was
-// started for it.
-func ConnectJudge(cfg *config.Config, name string) (a leakAsking, end func(), err error) {
+// ConnectJudge makes a judge of bench.yaml that is a model, and opens the store of what it
+// says; end closes that, and ends the server that was started for it.
+func ConnectJudge(ctx context.Context, b *experiment.Bench, name string) (a leakAsking, end func(), err error) {
+	cfg := b.Config
 	i := slices.IndexFunc(cfg.Judges, func(j config.Judge) bool { return j.Name == name })
 	if i < 0 {
 		return a, nil, fmt.Errorf("%s has no judge %q", cfg.File, name)
@@ -282,14 +220,19 @@ func ConnectJudge(cfg *config.Config, name string) (a leakAsking, end func(), er
 	if err != nil {
 		return a, nil, err
 	}
-	srv := servers.NewServers(experiment.Setup(cfg))
-	m, err := experiment.ModelOf(j, srv)
-	if err == nil && j.Hosted != nil {
-		m.Backend, err = experiment.ConnectHosted(j, 0)
+	a = leakAsking{Name: name, By: string(about), Path: leakStore(cfg.Store)}
+	former := strings.TrimSuffix(a.Path, ".sqlite") + ".jsonl"
+	if _, err := os.Stat(former); err == nil {
+		return a, nil, fmt.Errorf("%s has what judges said to an earlier assay; this one keeps that in %s: move the file away to have them asked anew", former, a.Path)
 	}
-	if err != nil {
-		srv.Close()
+	if a.Store, err = store.Open(ctx, a.Path); err != nil {
 		return a, nil, err
 	}
-	return leakAsking{Judge: m, Name: name, By: string(about), InFlight: max(1, j.InFlight), Path: verdictsFile(cfg.Store)}, func() { srv.Close() }, nil
+	srv := servers.NewServers(experiment.Setup(cfg))
+	end = func() { srv.Close(); a.Store.Close() }
+	j.Repeats, j.RepeatShare = 0, 0 // one verdict on each item is used
+	if a.Slot, err = b.Slot(ctx, a.Store, srv, j); err != nil {
+		end()
+	}
+	return a, end, err
 }

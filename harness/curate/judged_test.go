@@ -3,6 +3,7 @@ package curate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,8 +11,11 @@ import (
 	"testing"
 
 	"assay/backends"
+	"assay/harness/config"
 	"assay/harness/dataset"
+	"assay/harness/experiment"
 	"assay/harness/judge"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -48,8 +52,14 @@ func leakItems() []dataset.Item {
 }
 
 func asking(t *testing.T, o *oracle) leakAsking {
-	return leakAsking{Judge: &judge.Model{Name: "local", Backend: o, Model: "m", Clock: timing.NewClock()}, Name: "local", By: "one", InFlight: 1,
-		Path: filepath.Join(t.TempDir(), "x-leaks.jsonl"), Notes: io.Discard}
+	t.Helper()
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "x-leaks.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return leakAsking{Slot: judge.Slot{Judge: &judge.Model{Name: "local", Backend: o, Model: "m", Clock: timing.NewClock()}, InFlight: 1}, Name: "local", By: "one", Data: "films",
+		Store: st, Notes: io.Discard}
 }
 
 func told(prompt string) (string, error) {
@@ -131,28 +141,40 @@ func TestAJudgeOfLeaksGoesOn(t *testing.T) {
 	if _, err := AskJudge(ctx, leakItems(), a); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a stopped judge: %v", err)
 	}
-	// The kill came within a line.
-	f, err := os.OpenFile(a.Path, os.O_APPEND|os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteString(`{"case":"half`)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	o.asked, o.say = 0, told
 	judged, err = AskJudge(t.Context(), leakItems(), a)
 	if err != nil || o.asked != 3 || judged.silent != 2 || len(judged.by) != 2 {
 		t.Errorf("asked %d, %+v, %v", o.asked, judged, err)
 	}
-	if _, err := AskJudge(t.Context(), leakItems(), a); err != nil {
-		t.Errorf("after a line that was cut: %v", err)
+}
+
+// A judge that says nothing of use is given up, and what is left of the items is said.
+func TestAUselessJudgeOfLeaksIsGivenUp(t *testing.T) {
+	o := &oracle{say: func(string) (string, error) { return "I cannot say", nil }}
+	a := asking(t, o)
+	var notes strings.Builder
+	a.Notes = &notes
+	var items []dataset.Item
+	for i := range uselessReplies + 5 {
+		it := leakItems()[0]
+		it.ID, it.Question = fmt.Sprint(i), fmt.Sprint("A chest film of patient ", i)
+		items = append(items, it)
 	}
-	if err := os.WriteFile(a.Path, []byte("no verdict\n{}\n"), 0o600); err != nil {
+	judged, err := AskJudge(t.Context(), items, a)
+	if err != nil || o.asked != uselessReplies || judged.silent != len(items) || !strings.Contains(notes.String(), "judge local was given up: 5 items are left and stay") {
+		t.Errorf("asked %d, %d silent, %v: %s", o.asked, judged.silent, err, &notes)
+	}
+}
+
+// Verdicts in the form of an earlier assay are not passed over in silence.
+func TestFormerVerdictsOnLeaks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x-leaks.jsonl"), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AskJudge(t.Context(), leakItems(), a); err == nil || !strings.Contains(err.Error(), ":1: expected a verdict as JSON") {
-		t.Errorf("a file of something else: %v", err)
+	cfg := &config.Config{Store: filepath.Join(dir, "x.sqlite"), Judges: []config.Judge{{Name: "m", Kind: "model"}}}
+	if _, _, err := ConnectJudge(t.Context(), &experiment.Bench{Config: cfg}, "m"); err == nil || !strings.Contains(err.Error(), "x-leaks.jsonl has what judges said to an earlier assay") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -171,16 +171,22 @@ func (b *Bench) slots(ctx context.Context, st *store.Store, srv *servers.Servers
 			slots[j.Name] = slot
 			continue
 		}
-		m, err := ModelOf(j, srv)
-		if err == nil && j.Hosted != nil {
-			m.Backend, err = b.hostedJudge(ctx, st, j)
-		}
+		slot, err := b.Slot(ctx, st, srv, j)
 		if err != nil {
 			return nil, err
 		}
-		slots[j.Name] = judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Again: j.RepeatShare, Seed: b.Config.Seed, Judge: m}
+		slots[j.Name] = slot
 	}
 	return slots, nil
+}
+
+// Slot is a judge that asks a model. What a hosted one was paid until now is in st.
+func (b *Bench) Slot(ctx context.Context, st *store.Store, srv *servers.Servers, j config.Judge) (judge.Slot, error) {
+	m, err := ModelOf(j, srv)
+	if err == nil && j.Hosted != nil {
+		m.Backend, err = b.hostedJudge(ctx, st, j)
+	}
+	return judge.Slot{InFlight: max(1, j.InFlight), Repeats: j.Repeats, Again: j.RepeatShare, Seed: b.Config.Seed, Judge: m}, err
 }
 
 // ModelOf is a judge that asks a model, without the adapter of a hosted one.
