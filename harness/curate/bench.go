@@ -1,10 +1,12 @@
 package curate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"assay/harness/experiment"
 	"assay/harness/servers"
 	"assay/results"
+	"assay/results/store"
 )
 
 // Wanted is what of a bench.yaml is looked into.
@@ -79,14 +82,25 @@ func LookForContamination(ctx context.Context, b *experiment.Bench, w Wanted, no
 	if r.About.Texts = len(texts); len(texts) < 2 {
 		return nil, &RefusedError{fmt.Errorf("data set %s has %d texts of kind %s; two are needed at least, because each is compared with another", set.Name, len(texts), w.Of)}
 	}
-	st, err := open(ctx, StoreOf(b.Config.Store))
+	path := StoreOf(b.Config.Store)
+	if formerly(path) {
+		return nil, &RefusedError{fmt.Errorf("%s has what models said to an earlier assay, which kept it otherwise: move it away, and they are asked anew", path)}
+	}
+	st, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	if r.Created, err = st.created(ctx, time.Now().UTC().Truncate(time.Second)); err != nil {
+	defer context.AfterFunc(ctx, st.MarkStopping)()
+	man, ok, err := st.Manifest(ctx)
+	if err == nil && !ok {
+		man = results.Manifest{Name: b.Config.Name, Created: time.Now().UTC().Truncate(time.Second), Seed: b.Config.Seed}
+		err = st.PutManifest(ctx, man)
+	}
+	if err != nil {
 		return nil, err
 	}
+	r.Created = man.Created
 	srv := servers.NewServers(experiment.Setup(b.Config))
 	defer srv.Close()
 	r.Run = results.Manifest{Name: b.Config.Name, Created: r.Created, Seed: b.Config.Seed, Models: map[string]backends.Identity{}}
@@ -152,7 +166,7 @@ func chosen(b *experiment.Bench, w Wanted) (*dataset.Dataset, config.Study, erro
 }
 
 // ask has one model asked.
-func ask(ctx context.Context, b *experiment.Bench, st *answerStore, srv *servers.Servers, model backends.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (continuedModel, error) {
+func ask(ctx context.Context, b *experiment.Bench, st *store.Store, srv *servers.Servers, model backends.Model, how config.Study, set ContaminationSettings, texts []sourceText, notes io.Writer) (continuedModel, error) {
 	end, err := experiment.Connect(b.Config, model.Name, srv)
 	if err != nil {
 		return continuedModel{}, err
@@ -161,14 +175,24 @@ func ask(ctx context.Context, b *experiment.Bench, st *answerStore, srv *servers
 	if m, ok := plain.(*servers.Backend); ok {
 		plain = m.Backend
 	}
-	told := time.Now()
-	return continueTexts(ctx, st, asked{Name: model.Name, Model: end.Model, Backend: end.Backend, Plain: plain, Options: end.Options, Think: end.Think,
-		InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries}, set, texts, func(done, of int) {
-		if time.Since(told) > tellEvery || done == of {
-			told = time.Now()
-			fmt.Fprintf(notes, "%s: %d of %d texts\n", model.Name, done, of)
-		}
-	})
+	return continueTexts(ctx, st, asked{Name: model.Name, End: end, Plain: plain, InFlight: max(1, how.InFlight), Timeouts: how.Timeouts, Retries: how.Retries,
+		Seed: b.Config.Seed, Notes: notes}, set, texts)
 }
 
-const tellEvery = 5 * time.Second
+// formerly says whether an earlier assay made the file, in tables of its own, which one that was
+// killed may have left beside it.
+func formerly(path string) bool {
+	for _, name := range []string{path, path + "-wal"} {
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		head := make([]byte, 1<<16)
+		n, _ := io.ReadFull(f, head)
+		f.Close()
+		if bytes.Contains(head[:n], []byte("CREATE TABLE continuation")) {
+			return true
+		}
+	}
+	return false
+}

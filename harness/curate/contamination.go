@@ -5,7 +5,8 @@
 //  1. Texts are those of a data set, each once (texts.go).
 //  2. continueTexts has every model go on with the first half of each: as it stands where the
 //     server has an endpoint without a chat template, else asked for in a chat
-//     (run.go). What was said is stored at once (store.go), and never asked for again.
+//     (run.go). Each text is a trial of an ordinary run: what was said is stored at once, and
+//     never asked for again.
 //  3. measureContamination compares it with the second half, in both forms of MELD, and with the second
 //     half of another text: what a model reaches that knows nothing (measure.go).
 //  4. Sections are the tables and figures of that (tables.go).
@@ -70,19 +71,24 @@ const (
 	cutByWords cut = "words"  // where it does not
 )
 
+// halved is a text in two.
+type halved struct {
+	Cut  cut
+	Head string // what the model was given
+	Rest string // what was held back; "": the text is too short to be halved, and nothing was asked
+}
+
 // answer is what a model went on with.
 type answer struct {
+	halved
 	Item string // the first that has the text
 	Text results.Digest
 	Way  askingWay
-	Cut  cut
-	Head string // what it was given
-	Rest string // what was held back; "": the text is too short to be halved, and nothing was asked
 	Said string
 	// Finish says why it ended there; "": nothing was asked.
 	Finish backends.Finish
 	// Cluster is that of the text.
-	Cluster string `json:"-"`
+	Cluster string
 }
 
 // continuedModel is what a model said, and what it did not.

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"runtime/debug"
@@ -20,7 +21,9 @@ import (
 	"assay/backends/wire"
 	"assay/harness/dataset"
 	films "assay/harness/dataset/phantom"
+	"assay/harness/run"
 	"assay/results"
+	"assay/results/store"
 	"assay/timing"
 )
 
@@ -34,9 +37,9 @@ func settings() ContaminationSettings {
 	return ContaminationSettings{Of: ofQuestion, Reach: 2, Threshold: .5, Seed: 1}
 }
 
-func contaminationStore(t *testing.T) *answerStore {
+func contaminationStore(t *testing.T) *store.Store {
 	t.Helper()
-	st, err := open(t.Context(), filepath.Join(t.TempDir(), "c.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "c.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +93,7 @@ func TestTheMemoriserAloneIsFlagged(t *testing.T) {
 		}
 		with := settings()
 		with.Chat = c.chat
-		m, err := continueTexts(t.Context(), contaminationStore(t), asked{Name: "m", Model: c.model, Backend: be, Plain: be, InFlight: 4}, with, texts, func(int, int) {})
+		m, err := continueTexts(t.Context(), contaminationStore(t), asked{Name: "m", End: run.Endpoint{Backend: be, Model: c.model}, Plain: be, InFlight: 4, Notes: io.Discard}, with, texts)
 		p.Close()
 		if err != nil || m.Failed > 0 || len(m.Answers) != len(texts) {
 			t.Fatalf("%+v: %d of %d answers, %v", c, len(m.Answers), len(texts), err)
@@ -168,9 +171,9 @@ func (c cutter) Text(_ context.Context, _ string, ids []int) (string, error) {
 	return c.text(b.String()), nil
 }
 
-func runContamination(t *testing.T, ctx context.Context, st *answerStore, be backends.Backend, texts []sourceText) (continuedModel, error) {
+func runContamination(t *testing.T, ctx context.Context, st *store.Store, be backends.Backend, texts []sourceText) (continuedModel, error) {
 	t.Helper()
-	return continueTexts(ctx, st, asked{Name: "m", Model: "m", Backend: be, Plain: be, InFlight: 1}, settings(), texts, func(int, int) {})
+	return continueTexts(ctx, st, asked{Name: "m", End: run.Endpoint{Backend: be, Model: "m"}, Plain: be, InFlight: 1, Notes: io.Discard}, settings(), texts)
 }
 
 func numbered(n int) []sourceText {
@@ -226,10 +229,15 @@ func TestNothingIsAskedTwice(t *testing.T) {
 
 // TestAServerWithoutTheEndpointIsAskedInAChat, and one that is gone is given up.
 func TestAServerWithoutTheEndpointIsAskedInAChat(t *testing.T) {
+	const givenUp = 5
 	for status, way := range map[int]askingWay{404: chat, 405: chat, 500: rawText} {
+		kind := backends.ErrRefused
+		if status == 500 {
+			kind = backends.ErrLoading
+		}
 		f := &fake{say: func(context.Context, string) (string, error) { return "so", nil }}
 		no := &fake{say: func(context.Context, string) (string, error) {
-			return "", &backends.Error{Kind: backends.ErrRefused, Status: status}
+			return "", &backends.Error{Kind: kind, Status: status}
 		}}
 		be := struct {
 			*fake
@@ -289,7 +297,7 @@ func TestHalves(t *testing.T) {
 func known(k, n int) continuedModel {
 	var m continuedModel
 	for i := range n {
-		a := answer{Item: fmt.Sprint(i), Rest: strings.Repeat(string(rune('a'+i)), 8), Said: strings.Repeat("-", 8), Way: rawText, Cut: cutByWords}
+		a := answer{Item: fmt.Sprint(i), halved: halved{Rest: strings.Repeat(string(rune('a'+i)), 8), Cut: cutByWords}, Said: strings.Repeat("-", 8), Way: rawText}
 		if i < k {
 			a.Said = a.Rest
 		}
@@ -316,7 +324,7 @@ func TestWhatIsFlagged(t *testing.T) {
 	if *whole.Original.Value != 100 || *whole.UnrelatedOrig.Value != 0 || *whole.UnrelatedRho.Value != 0 {
 		t.Errorf("all known: %v %% as first published, %v %% unrelated, unrelated rho %v", *whole.Original.Value, *whole.UnrelatedOrig.Value, *whole.UnrelatedRho.Value)
 	}
-	half := continuedModel{Answers: []answer{{Item: "1", Rest: "abcd", Said: "abxy"}, {Item: "2", Rest: "efgh", Said: "efxy"}}}
+	half := continuedModel{Answers: []answer{{Item: "1", halved: halved{Rest: "abcd"}, Said: "abxy"}, {Item: "2", halved: halved{Rest: "efgh"}, Said: "efxy"}}}
 	r := measureContamination([]continuedModel{half}, settings())[0]
 	if *r.Known.Value != 100 || *r.Original.Value != 0 {
 		t.Errorf("rho of 0.5: %v %% known by windows, %v %% as first published", *r.Known.Value, *r.Original.Value)
@@ -324,7 +332,7 @@ func TestWhatIsFlagged(t *testing.T) {
 	// A model that says the same whatever it is given knows nothing, however alike texts are.
 	var parrot continuedModel
 	for i := range 30 {
-		parrot.Answers = append(parrot.Answers, answer{Item: fmt.Sprint(i), Rest: fmt.Sprintf("the lungs are clear and the heart is of size %d", i), Said: "the lungs are clear and the heart is of size"})
+		parrot.Answers = append(parrot.Answers, answer{Item: fmt.Sprint(i), halved: halved{Rest: fmt.Sprintf("the lungs are clear and the heart is of size %d", i)}, Said: "the lungs are clear and the heart is of size"})
 	}
 	if r := measureContamination([]continuedModel{parrot}, settings())[0]; *r.Flagged || *r.Known.Value != 100 {
 		t.Errorf("texts that are alike: flagged %v, known %v", *r.Flagged, *r.Known.Value)
@@ -341,7 +349,7 @@ func TestWhatIsFlagged(t *testing.T) {
 	}
 	// In a chat the beginning is often said again; at a raw endpoint it would be a continuation.
 	for way, rho := range map[askingWay]float64{chat: 1, rawText: 0} {
-		again := continuedModel{Answers: []answer{{Item: "1", Head: "1234567", Rest: "abcd", Said: "1234567 abcd", Way: way}, {Item: "2", Head: "x", Rest: "e", Said: "e", Way: way}}}
+		again := continuedModel{Answers: []answer{{Item: "1", halved: halved{Head: "1234567", Rest: "abcd"}, Said: "1234567 abcd", Way: way}, {Item: "2", halved: halved{Head: "x", Rest: "e"}, Said: "e", Way: way}}}
 		if r := measureContamination([]continuedModel{again}, settings())[0]; r.Measured[0].Windowed.Similarity != rho {
 			t.Errorf("%s: %+v", way, r.Measured[0].Windowed)
 		}

@@ -2,13 +2,13 @@
 // before (metrics.md section 3).
 //
 //  1. Filters judge items: near-duplicates (duplicates.go), leaks (leaks.go), also
-//     as a judge sees them (judged.go), text-solvable ones (probe.go asks models without
+//     as a judge sees them (judged.go, asked by judge.Run), text-solvable ones (probe.go asks models without
 //     pictures, by an ordinary run), the length of options (options.go).
 //  2. Filter applies them one after another and says of each item that goes which one took
 //     it, and why. Chance has a seed: the same settings give the same set.
 //  3. Write writes what is kept, in a form that can be loaded again (write.go).
-//  4. Run has every model go on with the first half of each text of a data set (texts.go,
-//     run.go). What was said is stored at once (store.go), and never asked for again.
+//  4. LookForContamination has every model go on with the first half of each text of a data
+//     set (texts.go, run.go), in a run with a store of its own.
 //  5. measureContamination compares it with the second half, by MELD, and with the second
 //     half of another text: what a model reaches that knows nothing (measure.go).
 package curate

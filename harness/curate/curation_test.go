@@ -83,11 +83,11 @@ func TestGoldenFilters(t *testing.T) {
 				t.Errorf("%s: %d go, want %d", c.ID, n, c.Out.Remove)
 			}
 		case "text":
-			a := &Answers{runs: map[string][]run{}}
+			a := &Answers{runs: map[string][]reply{}}
 			for m, runs := range c.Runs {
 				a.Probes, a.Repeats = append(a.Probes, fmt.Sprint(m)), len(runs)
 				for _, r := range runs {
-					one := run{option: -1}
+					one := reply{option: -1}
 					if r != nil {
 						right := *r == 1
 						one.right = &right
@@ -295,7 +295,7 @@ func TestPruneKeepsWhatProbesConfuse(t *testing.T) {
 		return []dataset.Item{item("a", "", "G", "a0", "b1", "c2", "d3", "e4", "f5", "right"), item("few", "", "A", "x", "y")}
 	}
 	items := make()
-	answers := &Answers{runs: map[string][]run{"a": {{option: 3}, {option: 3}, {option: 5}, {option: 6}, {option: -1}}}}
+	answers := &Answers{runs: map[string][]reply{"a": {{option: 3}, {option: 3}, {option: 5}, {option: 6}, {option: -1}}}}
 	list := prune(items, 3, answers, 1)
 	if got := fmt.Sprint(items[0].Options, items[0].Answer); got != "[{A d3} {B f5} {C right}]C" || len(list) != 1 || len(list[0].Gone) != 4 {
 		t.Errorf("%s, %+v", got, list)
@@ -445,7 +445,7 @@ func TestFiltersApplyInOrder(t *testing.T) {
 		item("3", "he coughs", "A", options...), item("4", "she coughs too", "B", options...), item("5", "they cough", "A", options...), item("6", "we all do cough", "C", options...),
 	}}
 	yes, no := true, false
-	answers := &Answers{Probes: []string{"p"}, Repeats: 1, runs: map[string][]run{"1": {{right: &yes}}, "3": {{right: &yes}}, "4": {{right: &no}}, "5": {{right: nil}}}}
+	answers := &Answers{Probes: []string{"p"}, Repeats: 1, runs: map[string][]reply{"1": {{right: &yes}}, "3": {{right: &yes}}, "4": {{right: &no}}, "5": {{right: nil}}}}
 	r, err := Filter(d, Settings{Duplicates: "text", Leaks: "L1", Solvable: true, Length: .5, Seed: 1}, answers)
 	if err != nil {
 		t.Fatal(err)

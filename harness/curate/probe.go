@@ -27,11 +27,11 @@ import (
 type Answers struct {
 	Probes  []string
 	Repeats int
-	runs    map[string][]run // by item
+	runs    map[string][]reply // by item
 }
 
-// run is one answer; right is nil where there is none, or no verdict on it.
-type run struct {
+// reply is one answer; right is nil where there is none, or no verdict on it.
+type reply struct {
 	right  *bool
 	option int // that it took; -1: that cannot be told
 }
@@ -181,7 +181,7 @@ func without(cfg config.Config, a Asking) (config.Config, error) {
 
 // read takes the answers from the store.
 func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) (*Answers, error) {
-	out := &Answers{Probes: a.Probes, Repeats: a.Repeats, runs: map[string][]run{}}
+	out := &Answers{Probes: a.Probes, Repeats: a.Repeats, runs: map[string][]reply{}}
 	rights, err := Rights(ctx, st)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func read(ctx context.Context, st *store.Store, items []dataset.Item, a Asking) 
 		if !slices.Contains(a.Probes, r.Key.Model) || r.Key.Repeat >= a.Repeats {
 			continue
 		}
-		one := run{right: r.is(1), option: -1}
+		one := reply{right: r.is(1), option: -1}
 		if k, ok := took[r.Key]; ok {
 			one.option = k
 		}

@@ -5,123 +5,207 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 	"unicode/utf8"
 
 	"assay/backends"
+	"assay/harness/config"
+	"assay/harness/dataset"
+	"assay/harness/plan"
+	"assay/harness/render"
+	"assay/harness/run"
+	"assay/perturb"
 	"assay/results"
+	"assay/results/store"
 	"assay/results/text"
 	"assay/timing"
 )
 
 // asked is a model that is to be asked.
 type asked struct {
-	Name    string
-	Model   string // the server's name for it
-	Backend backends.Backend
-	// Plain is Backend without what starts and stops its server: what of raw texts it can
-	// is looked up there.
+	Name string
+	End  run.Endpoint
+	// Plain is End.Backend without what starts and stops its server: what of raw texts it
+	// can is looked up there.
 	Plain    backends.Backend
-	Options  map[string]any // the server's own
-	Think    *bool          // nil: not, where the server says that the model could
-	InFlight int            // requests beside each other, at least 1
+	InFlight int // requests beside each other, at least 1
 	Timeouts backends.Timeouts
 	Retries  int
+	Seed     uint64    // of the pauses between attempts
+	Notes    io.Writer // how far it is
 }
 
-// continueTexts has a model go on with texts, but for those that the store has an answer to.
-// Failures are counted in continuedModel and not stored: the next call asks again. Its error is
-// for what stops all, an end of ctx among it; what was answered until then is stored.
-// tell is told how far it is: so many of all texts.
-func continueTexts(ctx context.Context, st *answerStore, m asked, set ContaminationSettings, texts []sourceText, tell func(done, of int)) (continuedModel, error) {
+// continueTexts has a model go on with texts, but for those that the store has an answer to:
+// each text is a trial of a run. What failed is counted in continuedModel, and asked for again
+// by the next call. Its error is for what stops all, an end of ctx among it; what was answered
+// until then is stored.
+func continueTexts(ctx context.Context, st *store.Store, m asked, set ContaminationSettings, texts []sourceText) (continuedModel, error) {
 	out := continuedModel{Name: m.Name}
-	id, err := m.Backend.Identify(ctx, m.Model)
+	id, err := m.End.Backend.Identify(ctx, m.End.Model)
 	if err != nil {
 		return out, fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	out.Identity = id
-	way := rawText
-	raw, ok := m.Plain.(backends.Continuer)
-	if !ok || set.Chat {
-		way = chat
+	if m.End.Think == nil && id.Thinking != nil && *id.Thinking {
+		m.End.Think = new(bool)
 	}
-	served := results.ServedBy(id)
-	var stored map[results.Digest]answer
-	q := asker{m: m, raw: raw, thinks: id.Thinking != nil && *id.Thinking, reach: set.Reach}
+	q := continuing{Backend: m.End.Backend, way: rawText, reach: set.Reach}
+	var ok bool
+	if q.raw, ok = m.Plain.(backends.Continuer); !ok || set.Chat {
+		q.way = chat
+	}
 	if q.cutter, ok = m.Plain.(backends.Tokenizer); !ok {
 		q.cutter = nil
 	}
-	put := func(a answer) error {
-		return st.put(context.WithoutCancel(ctx), m.Name, served, q.how(), a)
-	}
-	use := func(w askingWay) (err error) {
-		q.way = w
-		stored, out.Former, err = st.answers(ctx, m.Name, served, q.how())
-		return err
-	}
-	if err := use(way); err != nil {
-		return out, err
-	}
-	var open []sourceText
-	left := func() {
-		open = nil
-		for _, t := range texts {
-			if _, done := stored[t.Digest]; !done {
-				open = append(open, t)
-			}
+	if q.way == rawText {
+		if _, err := q.ask(ctx, st, m, id, texts, 1); err != nil {
+			return out, err
 		}
-	}
-	left()
-	if way == rawText && len(open) == len(texts) && len(open) > 0 {
-		// A server, or a proxy before it, may lack the endpoint.
-		first, err := q.answer(ctx, open[0])
-		switch {
-		case lacks(err):
-			err = use(chat)
-		case err == nil:
-			if err = put(first); err == nil {
-				err = use(rawText)
-			}
-		default:
-			err = nil // it is asked again, patiently
-		}
+		first, _, err := st.Trial(ctx, q.key(m, id, texts[0]))
 		if err != nil {
 			return out, err
 		}
-		left()
-	}
-	if err := q.all(ctx, open, put, &out, func(n int) { tell(len(texts)-len(open)+n, len(texts)) }); err != nil {
-		return out, err
-	}
-	if stored, _, err = st.answers(ctx, m.Name, served, q.how()); err != nil {
-		return out, err
-	}
-	for _, t := range texts {
-		if a, ok := stored[t.Digest]; ok {
-			a.Cluster = t.Cluster
-			out.Answers = append(out.Answers, a)
+		// A server, or a proxy before it, may lack the endpoint.
+		if last, ok := first.Last(); ok && last.Failure != nil && lacking(backends.Kind(last.Failure.Kind), last.Failure.Status) {
+			q.way = chat
 		}
 	}
-	return out, nil
+	sum, err := q.ask(ctx, st, m, id, texts, len(texts))
+	if err != nil {
+		return out, err
+	}
+	for _, s := range sum.Stopped {
+		out.Why = s.Err.Error()
+	}
+	for _, r := range sum.Refused {
+		out.Why = r.Reason
+	}
+	return out, q.read(ctx, st, m, id, texts, &out)
+}
+
+// study is what continuations are stored under: a trial's item is the digest of a text, its
+// arm how the model was asked, and its condition who served it.
+const study = "contamination"
+
+func (q continuing) key(m asked, id backends.Identity, t sourceText) results.Key {
+	digits := func(d results.Digest) string { return strings.TrimPrefix(string(d), "sha256:")[:12] }
+	return results.Key{Study: study, Model: m.Name, Item: string(t.Digest), Arm: string(q.way) + " " + digits(q.how(m.End)), Condition: "served " + digits(results.ServedBy(id))}
+}
+
+// ask asks about the first of the texts, so many, but for those that have an answer.
+func (q continuing) ask(ctx context.Context, st *store.Store, m asked, id backends.Identity, texts []sourceText, first int) (run.Summary, error) {
+	whole, base := &render.Arm{Name: study, Turns: []*template.Template{template.Must(template.New(study).Parse("{{.Question}}"))}}, perturb.Baseline()
+	block := plan.Block{Model: m.Name}
+	done := 0
+	outcomes, err := st.Outcomes(ctx)
+	if err != nil {
+		return run.Summary{}, err
+	}
+	for i, t := range texts {
+		key := q.key(m, id, t)
+		if was, ok := outcomes[key]; ok && !was.Failed {
+			done++
+		}
+		if i < first {
+			block.Trials = append(block.Trials, plan.Trial{Key: key, Item: &dataset.Item{ID: key.Item, Question: t.Text}, Arm: whole, Condition: &base})
+		}
+	}
+	m.End.Backend = q
+	return run.Run(ctx, run.Job{Plan: &plan.Plan{Blocks: []plan.Block{block}}, Endpoints: map[string]run.Endpoint{m.Name: m.End},
+		Settings: map[string]run.Settings{study: {Study: config.Study{Name: study, InFlight: m.InFlight, Timeouts: m.Timeouts, Retries: m.Retries, Sampling: backends.Sampling{Seed: new(int64)}}}}, // temperature 0
+		Store:    &telling{Store: st, notes: m.Notes, model: m.Name, done: done, of: len(texts), last: time.Now()}, Clock: timing.NewClock(), Seed: m.Seed, RetryFailed: true})
+}
+
+// telling is a store that says how many texts have an answer.
+type telling struct {
+	*store.Store
+	notes io.Writer
+	model string
+	of    int
+
+	mu   sync.Mutex
+	done int
+	last time.Time // that it said so
+}
+
+const tellEvery = 5 * time.Second
+
+func (t *telling) PutTrial(ctx context.Context, tr results.Trial) error {
+	if err := t.Store.PutTrial(ctx, tr); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last, _ := tr.Last(); last.Output == nil {
+		return nil
+	}
+	if t.done++; time.Since(t.last) > tellEvery || t.done == t.of {
+		t.last = time.Now()
+		fmt.Fprintf(t.notes, "%s: %d of %d texts\n", t.model, t.done, t.of)
+	}
+	return nil
+}
+
+// read takes the answers from the store, and counts what is missing.
+func (q continuing) read(ctx context.Context, st *store.Store, m asked, id backends.Identity, texts []sourceText, out *continuedModel) error {
+	like := q.key(m, id, sourceText{})
+	by, why := map[results.Digest]answer{}, map[results.Digest]string{}
+	for t, err := range st.Trials(ctx, study) {
+		if err != nil {
+			return err
+		}
+		last, _ := t.Last()
+		text := results.Digest(t.Key.Item)
+		switch {
+		case t.Key.Model != like.Model || t.Key.Arm != like.Arm:
+		case last.Failure != nil:
+			why[text] = last.Failure.Message
+		case t.Key.Condition != like.Condition:
+			out.Former++
+		default:
+			a := answer{Text: text, Way: q.way, Said: last.Output.Answer, Finish: last.Output.Finish}
+			if err := json.Unmarshal(last.Turns[0].Server.Raw, &a.halved); err != nil {
+				return fmt.Errorf("reading continuations: %w: %v", results.FaultDamaged, err)
+			}
+			by[text] = a
+		}
+	}
+	for _, t := range texts {
+		a, ok := by[t.Digest]
+		if !ok {
+			if out.Failed++; out.Why == "" {
+				out.Why = why[t.Digest]
+			}
+			continue
+		}
+		a.Item, a.Cluster = t.Item, t.Cluster
+		out.Answers = append(out.Answers, a)
+	}
+	return nil
 }
 
 // lacks says whether a server has no such endpoint.
 func lacks(err error) bool {
 	var e *backends.Error
-	return errors.As(err, &e) && e.Kind != backends.ErrUnknownModel && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
+	return errors.As(err, &e) && lacking(e.Kind, e.Status)
 }
 
-// asker asks one model in one way.
-type asker struct {
-	m      asked
+func lacking(kind backends.Kind, status int) bool {
+	return kind != backends.ErrUnknownModel && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented)
+}
+
+// continuing is a model that is given the first half of the text that it is asked, and goes on.
+type continuing struct {
+	backends.Backend
 	way    askingWay
 	raw    backends.Continuer
 	cutter backends.Tokenizer // nil: the server does not say
-	thinks bool
 	reach  float64
 }
 
@@ -129,174 +213,94 @@ type asker struct {
 const prompt = "Here is the beginning of a text. Go on with it exactly as the original goes on, word for word. Write only the continuation: no comment, and nothing of the beginning again.\n\n"
 
 // how is a digest of all that an answer hangs on besides model and text.
-func (q *asker) how() results.Digest {
+func (q continuing) how(end run.Endpoint) results.Digest {
 	b, err := json.Marshal(struct {
 		Way     askingWay
 		Prompt  string
 		Reach   float64
 		Think   *bool
 		Options map[string]any
-	}{q.way, prompt, q.reach, q.think(), q.m.Options})
+	}{q.way, prompt, q.reach, end.Think, end.Options})
 	if err != nil {
 		panic("curate: internal error: " + err.Error())
 	}
 	return results.DigestOf(b)
 }
 
-func (q *asker) think() *bool {
-	if q.m.Think == nil && q.thinks {
-		return new(bool)
-	}
-	return q.m.Think
-}
-
-// givenUp is how many failures one after another end a model's turn.
-const givenUp = 5
-
-// all asks about texts, several at once.
-func (q *asker) all(ctx context.Context, open []sourceText, put func(answer) error, out *continuedModel, tell func(int)) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	next := make(chan sourceText)
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var fatal error
-	done, inRow := 0, 0
-	for range max(1, q.m.InFlight) {
-		wg.Go(func() {
-			for t := range next {
-				if ctx.Err() != nil {
-					continue
-				}
-				a, err := q.patiently(ctx, t)
-				if err == nil {
-					if lost := put(a); lost != nil {
-						mu.Lock()
-						fatal = lost
-						mu.Unlock()
-						stop(lost)
-						return
-					}
-				}
-				mu.Lock()
-				switch {
-				case err == nil:
-					done, inRow = done+1, 0
-					tell(done)
-				case ctx.Err() == nil:
-					out.Failed++
-					if inRow++; out.Why == "" {
-						out.Why = err.Error()
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	sent := 0
-feed:
-	for _, t := range open {
-		mu.Lock()
-		lost := inRow >= givenUp
-		mu.Unlock()
-		if lost {
-			break
-		}
-		select {
-		case next <- t:
-			sent++
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	wg.Wait()
-	if fatal != nil {
-		return fatal
-	}
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	out.Failed += len(open) - sent
-	return nil
-}
-
-func (q *asker) patiently(ctx context.Context, t sourceText) (a answer, err error) {
-	err = backends.RetryPolicy{Retries: q.m.Retries, Busy: q.m.Timeouts.Busy}.Do(ctx, func() error {
-		a, err = q.answer(ctx, t)
-		if errors.Is(err, backends.ErrUnreachable) {
-			_, _ = q.m.Backend.Identify(ctx, q.m.Model) // a server that we started is started again
-		}
-		return err
-	}, func(error, time.Duration) {})
-	return a, err
-}
-
-// answer makes one attempt.
-func (q *asker) answer(ctx context.Context, t sourceText) (answer, error) {
-	if limit := q.m.Timeouts.Total; limit > 0 {
+// Generate halves the text of a request, and asks for as many tokens as are read of what the
+// model goes on with. Where the text was halved stands in place of the server's timings.
+func (q continuing) Generate(ctx context.Context, req *backends.Request, rec *timing.Recorder) (*backends.Response, error) {
+	if limit := req.Timeouts.Total; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	a := answer{Item: t.Item, Text: t.Digest, Way: q.way}
-	tokens, err := q.halve(ctx, t.Text, &a)
-	if err != nil || a.Rest == "" || a.Head == "" {
-		a.Rest = ""
-		return a, err
-	}
-	sampling := backends.Sampling{MaxTokens: tokens, Seed: new(int64)} // temperature 0
-	if q.way == rawText {
-		said, err := q.raw.Continue(ctx, backends.Continuation{Model: q.m.Model, Text: a.Head, Sampling: sampling, Options: q.m.Options})
-		a.Said, a.Finish = said.Text, said.Finish
-		return a, err
-	}
-	r, err := q.m.Backend.Generate(ctx, &backends.Request{Model: q.m.Model, Messages: []backends.Message{{Role: backends.User, Text: prompt + a.Head}},
-		Sampling: sampling, Think: q.think(), Options: q.m.Options, Timeouts: q.m.Timeouts}, timing.NewRecorder(timing.NewClock()))
+	h, tokens, err := q.halve(ctx, req.Model, req.Messages[0].Text)
 	if err != nil {
-		return a, err
+		return nil, err
 	}
-	a.Said, a.Finish = text.Outside(r.Answer), r.Finish
-	return a, nil
+	if h.Head == "" {
+		h.Rest = ""
+	}
+	where, err := json.Marshal(h)
+	if err != nil {
+		panic("curate: internal error: " + err.Error())
+	}
+	out := &backends.Response{Server: backends.Timings{Raw: where}}
+	if h.Rest == "" {
+		return out, nil
+	}
+	sampling := req.Sampling
+	sampling.MaxTokens = tokens
+	if q.way == rawText {
+		said, err := q.raw.Continue(ctx, backends.Continuation{Model: req.Model, Text: h.Head, Sampling: sampling, Options: req.Options})
+		out.Answer, out.Finish = said.Text, said.Finish
+		return out, err
+	}
+	r, err := q.Backend.Generate(ctx, &backends.Request{Model: req.Model, Messages: []backends.Message{{Role: backends.User, Text: prompt + h.Head}},
+		Sampling: sampling, Think: req.Think, Options: req.Options, Timeouts: req.Timeouts}, rec)
+	if err != nil {
+		return nil, err
+	}
+	out.Answer, out.Finish, out.Sent, out.Served = text.Outside(r.Answer), r.Finish, r.Sent, r.Served
+	return out, nil
 }
 
 // halve cuts a text, and says how many tokens make up what of a continuation is read:
 // reach times those of the second half, or where they are not known so many that even
 // three letters to a token are enough.
-func (q *asker) halve(ctx context.Context, s string, a *answer) (tokens int, err error) {
+func (q continuing) halve(ctx context.Context, model, s string) (h halved, tokens int, err error) {
 	if q.cutter != nil {
-		n, err := q.byTokens(ctx, s, a)
+		h, n, err := q.byTokens(ctx, model, s)
 		if err != nil && !lacks(err) {
-			return 0, err
+			return h, 0, err
 		}
 		if n > 0 {
-			a.Cut = byTokens
-			return int(math.Ceil(q.reach * float64(n))), nil
+			return h, int(math.Ceil(q.reach * float64(n))), nil
 		}
 	}
-	a.Cut = cutByWords
-	a.Head, a.Rest = halves(s)
-	return int(math.Ceil(q.reach * float64(len(a.Rest)) / 3)), nil
+	h.Cut = cutByWords
+	h.Head, h.Rest = halves(s)
+	return h, int(math.Ceil(q.reach * float64(len(h.Rest)) / 3)), nil
 }
 
 // byTokens gives the number of tokens of the second half; 0: its first half is not a
 // beginning of the text, as where a tokenizer changes what it reads.
-func (q *asker) byTokens(ctx context.Context, s string, a *answer) (int, error) {
-	ids, err := q.cutter.Tokens(ctx, q.m.Model, s)
+func (q continuing) byTokens(ctx context.Context, model, s string) (h halved, n int, err error) {
+	ids, err := q.cutter.Tokens(ctx, model, s)
 	if err != nil || len(ids) < 2 {
-		return 0, err
+		return h, 0, err
 	}
 	half := len(ids) / 2
-	head, err := q.cutter.Text(ctx, q.m.Model, ids[:half])
+	head, err := q.cutter.Text(ctx, model, ids[:half])
 	if err != nil {
-		return 0, err
+		return h, 0, err
 	}
 	// A letter of several bytes may be cut; some tokenizers put a space before a text.
 	head = strings.TrimLeft(strings.TrimRight(head, string(utf8.RuneError)), " ")
 	rest, ok := strings.CutPrefix(s, head)
 	if !ok || head == "" {
-		return 0, nil
+		return h, 0, nil
 	}
-	a.Head, a.Rest = strings.TrimSpace(head), strings.TrimSpace(rest)
-	return len(ids) - half, nil
+	return halved{byTokens, strings.TrimSpace(head), strings.TrimSpace(rest)}, len(ids) - half, nil
 }
