@@ -427,21 +427,22 @@ func TestAClockThatIsSetLosesNoTimes(t *testing.T) {
 	if err := errors.Join(m.Stop(), machine.Measure(ctx, st, 0)); err != nil {
 		t.Fatal(err)
 	}
-	s, c := &score.PairSample{}, study.NewCosts("m", "cot", false)
+	hour := 3.6
+	b := &study.Basis{Prices: study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: &hour}}}
+	s, c := &score.PairSample{}, study.NewAccount(b, "m", "cot")
 	for _, r := range rows(t, st) {
-		c.Add(s.Item(), r, nil, nil)
+		c.Add(s.Item(), r, nil, nil, nil)
 	}
 	if ses, err := st.Sessions(ctx); err != nil || ses[0].Clocks == nil && runtime.GOOS == "linux" || ses[0].Clocks != nil && (ses[0].Clocks.Slept != 0 || ses[0].Clocks.Span <= 0) {
 		t.Errorf("the clocks beside: %+v, %v", ses, err)
 	}
-	hour := 3.6
-	c.Score(s, study.Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: &hour}})
+	c.Score(s)
 	s.Run(1, 100)
 	for _, w := range []struct {
 		what string
 		of   *results.Estimate
 		want float64
-	}{{"GPU-seconds", c.GPUSeconds, 4}, {"money", c.Money, .004}} {
+	}{{"GPU-seconds", c.Estimate("gpu_seconds"), 4}, {"money", c.Estimate("money"), .004}} {
 		if w.of.Value == nil || math.Abs(*w.of.Value-w.want) > 1e-9 || w.of.N != 4 || w.of.Invalid != 1 {
 			t.Errorf("%s: %+v, want %v of 4", w.what, w.of, w.want)
 		}

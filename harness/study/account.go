@@ -10,6 +10,7 @@ import (
 	"assay/harness/score"
 	"assay/results"
 	"assay/results/stats"
+	"assay/timing"
 )
 
 // unjudged stands beside the statuses of judgments: there is none.
@@ -21,8 +22,7 @@ func statuses() []results.Status {
 		results.StatusEvidence, results.StatusAbstained, results.StatusUnreachable, results.StatusRefused, unjudged}
 }
 
-// Account is what is counted in every study of one model's trials in one arm:
-// answers, failures, flags, times, tokens and the statuses of verdicts.
+// Account is one model's trials in one arm: what became of them, and what they took.
 type Account struct {
 	Model, Arm string
 	Turns      int // requests of one trial of the arm, 1 or more
@@ -36,12 +36,25 @@ type Account struct {
 	Flags      map[results.Flag]int
 	Statuses   map[string][]map[results.Status]int // of answers, by rubric and judge
 
-	times                             validity
-	ttft, latency, server, tokens     []score.Observation // seconds; tokens
-	nTTFT, nLatency, nServer, nTokens score.Count
-	Times                             accountTimes
-	ttftAtMost, latencyAtMost         marked
-	firstSeveral                      marked
+	times                     validity
+	ttftAtMost, latencyAtMost marked
+	firstSeveral              marked
+	assumed                   bool // that one GPU was held
+	unattributed              int  // answers that ran beside others, and how time was shared is not known
+	methods                   map[timing.Method]int
+	odd                       map[timing.EnergyFlag]int
+	unknown                   map[string]int // why energies are not known
+	low                       int            // answers too short for the counter
+
+	basis    *Basis
+	together bool // requests ran beside each other, so that the time and energy of one are its share
+	items    []int32
+	columns  [quantities][]float64 // by trial
+	sample   *score.PairSample
+	twos     map[quantity][]*results.Estimate
+	made     map[string]*results.Estimate // by measure
+	each     []int                        // perItem
+	paid     energyOf
 }
 
 // marked counts the valid times of which something holds, and those of which it
@@ -70,20 +83,17 @@ func (m marked) cell(timed int) results.Cell {
 	return Counted(m.n, m.known)
 }
 
-// accountTimes are an account's medians and 95th percentiles.
-type accountTimes struct {
-	TTFT, Latency  [2]*results.Estimate // s: median, p95
-	Server, Tokens *results.Estimate    // s; tokens: medians
-}
-
 // NewAccount makes an empty account.
-func NewAccount(model, arm string) *Account {
-	return &Account{Model: model, Arm: arm, Turns: 1, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity()}
+func NewAccount(b *Basis, model, arm string) *Account {
+	return &Account{Model: model, Arm: arm, Turns: 1, Failures: map[string]int{}, Flags: map[results.Flag]int{}, Statuses: map[string][]map[results.Status]int{}, times: newValidity(),
+		methods: map[timing.Method]int{}, odd: map[timing.EnergyFlag]int{}, unknown: map[string]int{}, basis: b, together: b.Together, twos: map[quantity][]*results.Estimate{}}
 }
 
 // Add takes in a trial of an item; judged is, by rubric, what became of each judge's
-// judgment, none where the rubric does not apply to the trial. It is not kept.
-func (a *Account) Add(item int, r results.Row, judged map[string][]results.Status) {
+// judgment, none where the rubric does not apply to the trial. It is not kept. right is how
+// right it is (0..1, the mean over judges; nil: not judged), steps how many of its steps are
+// (nil: not known).
+func (a *Account) Add(item int, r results.Row, judged map[string][]results.Status, right, steps *float64) {
 	a.Trials++
 	if r.Attempts > 1 {
 		a.Retried++
@@ -102,20 +112,10 @@ func (a *Account) Add(item int, r results.Row, judged map[string][]results.Statu
 		}
 	}
 	a.times.add(&r)
-	sec, timed := score.Seconds(&r)
-	keep := func(n *score.Count, to *[]score.Observation, ok bool, v func() float64) {
-		n.Note(ok, true)
-		if ok {
-			*to = append(*to, score.Observation{Item: item, Value: v()})
-		}
-	}
-	if timed {
+	if _, timed := score.Seconds(&r); timed {
 		a.mark(&r)
 	}
-	keep(&a.nLatency, &a.latency, timed, func() float64 { return sec })
-	keep(&a.nTTFT, &a.ttft, timed && r.TTFT != nil, func() float64 { return r.TTFT.Seconds() })
-	keep(&a.nServer, &a.server, timed && r.ServerTotal != nil, func() float64 { return r.ServerTotal.Seconds() })
-	keep(&a.nTokens, &a.tokens, !r.Failed && r.CompletionTokens != nil, func() float64 { return float64(*r.CompletionTokens) })
+	a.took(item, &r, right, steps)
 }
 
 // mark notes what limits the times of a row.
@@ -146,43 +146,40 @@ func (a *Account) status(rubric string, by []results.Status) {
 	}
 }
 
-const untimed = "no answer has a valid time"
-
-// Score adds the account's times to a sample whose Run will fill them.
-func (a *Account) Score(s *score.PairSample) {
-	for i, q := range s.Quantiles(a.ttft, 0.5, 0.95) {
-		a.Times.TTFT[i] = a.nTTFT.Of(q, untimed)
+// pair is the median and the 95th percentile of a quantity.
+func (a *Account) pair(of among, why string, q quantity) []*results.Estimate {
+	if a.twos[q] == nil {
+		a.twos[q] = a.quantiles(of, why, a.column(q), .5, .95)
 	}
-	for i, q := range s.Quantiles(a.latency, 0.5, 0.95) {
-		a.Times.Latency[i] = a.nLatency.Of(q, untimed)
-	}
-	a.Times.Server = a.nServer.Of(s.Quantiles(a.server, 0.5)[0], "the server reports no total duration")
-	a.Times.Tokens = a.nTokens.Of(s.Quantiles(a.tokens, 0.5)[0], "the server counts no tokens")
-	a.ttft, a.latency, a.server, a.tokens = nil, nil, nil, nil // the sample has them
+	return a.twos[q]
 }
 
-// LatencyTable is the times of accounts, one row each. It follows Score and Run.
-func LatencyTable(study string, accounts []*Account) results.Table {
-	t := results.Table{Name: study + "-latency", Title: "Latency", Columns: []results.Column{
-		TextColumn("model", "Model"), TextColumn("arm", "Arm"),
-		TextColumn("ttft_of", "TTFT is of"),
-		secondsColumn("ttft_median", "TTFT median", "first content - start of the request; of an arm of several turns the sum over their requests"),
-		secondsColumn("ttft_p95", "TTFT p95", ""),
-		secondsColumn("latency_median", "T median", "last content - start of the request, summed over turns"),
-		secondsColumn("latency_p95", "T p95", ""),
-		secondsColumn("server_total_median", "Server total median", "as the server timed itself; beside the client's clock, never mixed with it"),
-		CountColumn("ttft_at_most", "TTFT at most", "valid times whose first content came in one read with later bytes: it arrived then or before; n: times of which that is known"),
-		CountColumn("latency_at_most", "T at most", "the same of the last content"),
-		CountColumn("first_several", "First of several", "valid times whose first chunk holds several tokens, or may: the server counts more tokens than chunks came; TTFT is then that of more than one token"),
-		{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"},
-	}}
-	for _, a := range accounts {
-		x := a.Times
-		t.Rows = append(t.Rows, []results.Cell{Text(a.Model), Text(a.Arm), Text(requests(a.Turns)), Value(x.TTFT[0]), Value(x.TTFT[1]),
-			Value(x.Latency[0]), Value(x.Latency[1]), Value(x.Server), a.ttftAtMost.cell(a.nTTFT.N), a.latencyAtMost.cell(a.nLatency.N), a.firstSeveral.cell(a.nLatency.N), Value(x.Tokens)})
+// latencies are the measures of a study's first table of times.
+func (b *Basis) latencies() []measure {
+	pair := func(q quantity, i int) func(*Account) *results.Estimate {
+		return func(a *Account) *results.Estimate { return a.pair(ofTrials, untimed, q)[i] }
 	}
-	return t
+	median := func(q quantity, why string) func(*Account) *results.Estimate {
+		return func(a *Account) *results.Estimate { return a.quantiles(ofTrials, why, a.column(q), .5)[0] }
+	}
+	return []measure{
+		{Column: TextColumn("ttft_of", "TTFT is of"), cell: func(a *Account) results.Cell { return Text(requests(a.Turns)) }},
+		{Column: secondsColumn("ttft_median", "TTFT median", "first content - start of the request; of an arm of several turns the sum over their requests"), of: pair(ttft, 0)},
+		{Column: secondsColumn("ttft_p95", "TTFT p95", ""), of: pair(ttft, 1)},
+		{Column: secondsColumn("latency_median", "T median", "last content - start of the request, summed over turns"), of: pair(latency, 0)},
+		{Column: secondsColumn("latency_p95", "T p95", ""), of: pair(latency, 1)},
+		{Column: secondsColumn("server_total_median", "Server total median", "as the server timed itself; beside the client's clock, never mixed with it"), of: median(served, "the server reports no total duration")},
+		{Column: CountColumn("ttft_at_most", "TTFT at most", "valid times whose first content came in one read with later bytes: it arrived then or before; n: times of which that is known"),
+			cell: func(a *Account) results.Cell { return a.ttftAtMost.cell(a.Estimate("ttft_median").N) }},
+		{Column: CountColumn("latency_at_most", "T at most", "the same of the last content"), cell: func(a *Account) results.Cell { return a.latencyAtMost.cell(a.timed()) }},
+		{Column: CountColumn("first_several", "First of several", "valid times whose first chunk holds several tokens, or may: the server counts more tokens than chunks came; TTFT is then that of more than one token"),
+			cell: func(a *Account) results.Cell { return a.firstSeveral.cell(a.timed()) }},
+		{Column: results.Column{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"}, of: median(tokens, "the server counts no tokens")},
+	}
 }
+
+// timed is how many answers have a time that counts.
+func (a *Account) timed() int { return a.Estimate("latency_median").N }
 
 // requests says which requests a trial's TTFT is of.
 func requests(turns int) string {

@@ -24,15 +24,15 @@ func TestTimesAreMarked(t *testing.T) {
 		{Failed: true, Kind: "stalled"},
 	}
 	said := func(turns int, rows ...results.Row) (all []string) {
-		a := NewAccount("m", "x")
+		a := NewAccount(&Basis{}, "m", "x")
 		a.Turns = turns
 		s := &score.PairSample{}
 		for _, r := range rows {
-			a.Add(s.Item(), r, nil)
+			a.Add(s.Item(), r, nil, nil, nil)
 		}
 		a.Score(s)
 		s.Run(1, 10)
-		table := LatencyTable("s", []*Account{a})
+		table := accountTable("s", "", []*Account{a}, new(Basis).latencies())
 		for i, c := range table.Columns {
 			if e := table.Rows[0][i].Estimate; slices.Contains([]string{"ttft_at_most", "latency_at_most", "first_several"}, c.Name) {
 				if e.Value == nil {

@@ -11,7 +11,7 @@ import (
 // Arms collects, by arm of one model, what is counted in every study and what
 // answers took: score.Extra of a study.
 type Arms struct {
-	List []*CostArm // in the order of tables
+	List []*Account // in the order of tables
 
 	model        string
 	order        []string
@@ -22,13 +22,6 @@ type Arms struct {
 	unread       func(*score.Scored) bool
 	verdicts     map[string][]int
 	said         map[string][]results.Status // of the latest trial
-}
-
-// CostArm is one arm.
-type CostArm struct {
-	*Account
-	Costs *Costs
-	Paces *paces
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
@@ -68,16 +61,17 @@ func WithoutAnswer(places []int) func(*score.Scored) bool {
 }
 
 // arm finds an arm or makes it.
-func (a *Arms) arm(name string, loaded bool) *CostArm {
-	if i := slices.IndexFunc(a.List, func(x *CostArm) bool { return x.Arm == name }); i >= 0 {
+func (a *Arms) arm(name string, loaded bool) *Account {
+	if i := slices.IndexFunc(a.List, func(x *Account) bool { return x.Arm == name }); i >= 0 {
 		return a.List[i]
 	}
-	x := &CostArm{NewAccount(a.model, name), NewCosts(a.model, name, a.basis.Together || loaded), NewPaces(a.model, name, a.basis.NoDecode.Of(a.basis.Manifest, a.model), a.basis.Manifest.Study(a.basis.Study).SLO)}
+	x := NewAccount(a.basis, a.model, name)
+	x.together = x.together || loaded
 	if a.turns != nil {
 		x.Turns = a.turns(name)
 	}
 	a.List = append(a.List, x)
-	slices.SortStableFunc(a.List, func(x, y *CostArm) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
+	slices.SortStableFunc(a.List, func(x, y *Account) int { return slices.Index(a.order, x.Arm) - slices.Index(a.order, y.Arm) })
 	return x
 }
 
@@ -96,7 +90,7 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	var right, steps float64
 	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	a.said = t.Statuses(a.verdicts, a.said)
-	x.Add(item, t.Row, a.said)
+	x.Add(item, t.Row, a.said, known(a.right, &right), known(a.steps, &steps))
 	if !t.Row.Failed && a.unread(t) {
 		x.Unread++
 		if a.judgeRead >= 0 {
@@ -111,16 +105,12 @@ func (a *Arms) Add(item int, t *score.Scored) {
 			x.Unreadable = append(x.Unreadable, t.Row.Key)
 		}
 	}
-	x.Costs.Add(item, t.Row, known(a.right, &right), known(a.steps, &steps))
-	x.Paces.Add(item, t.Row)
 }
 
-// Score adds times and costs to a sample whose Run will fill them.
+// Score adds what trials took to a sample whose Run will fill it.
 func (a *Arms) Score(s *score.PairSample) {
 	for _, x := range a.List {
-		x.Account.Score(s)
-		x.Costs.Score(s, a.basis.Prices)
-		x.Paces.Score(s)
+		x.Score(s)
 	}
 }
 
@@ -151,7 +141,7 @@ func Collected(x score.Extra) *Arms {
 }
 
 // Find is an arm; nil: no trial of it is stored.
-func (a *Arms) Find(name string) *CostArm {
+func (a *Arms) Find(name string) *Account {
 	for _, x := range a.List {
 		if x.Arm == name {
 			return x
@@ -161,38 +151,27 @@ func (a *Arms) Find(name string) *CostArm {
 }
 
 // ArmsOf are all arms of all models of a run, whose Extra they are.
-func ArmsOf(r *score.Run) (accounts []*Account, costs []*Costs) {
+func ArmsOf(r *score.Run) (accounts []*Account) {
 	for _, m := range r.Models {
-		for _, x := range Collected(m.Extra).List {
-			accounts, costs = append(accounts, x.Account), append(costs, x.Costs)
-		}
+		accounts = append(accounts, Collected(m.Extra).List...)
 	}
-	return accounts, costs
+	return accounts
 }
 
-// Speed is the table and the figure of how fast the models of a run answered; none:
-// no time is known.
-func (b Basis) Speed(r *score.Run) (tables []results.Table, figures []results.Figure) {
-	var all []*paces
-	for _, m := range r.Models {
-		for _, x := range Collected(m.Extra).List {
-			all = append(all, x.Paces)
-		}
+// Times are the tables and the figures of when answers came and how fast.
+func (b *Basis) Times(accounts []*Account) (tables []results.Table, figures []results.Figure) {
+	tables = append(tables, accountTable(b.Study+"-latency", "Latency", accounts, b.latencies()))
+	if !slices.ContainsFunc(accounts, func(a *Account) bool { return a.timed() > 0 }) {
+		return tables, nil
 	}
-	t, ok := paceTable(b.Study, all)
-	if !ok {
-		return nil, nil
-	}
-	accounts, _ := ArmsOf(r)
-	return []results.Table{t}, paceFigure(b.Study, all, accounts)
+	return append(tables, accountTable(b.Study+"-speed", "Speed of answers", accounts, b.paces())), paceFigure(b.Study, accounts)
 }
 
-// OfArm is a kind that a model's arm has, as what an answer took; why is said where the
-// arm was not run.
-func OfArm(arm string, of func(*CostArm) *results.Estimate) score.Kind {
+// OfArm is a kind that a model's arm has: a measure of what an answer took.
+func OfArm(arm, measure string) score.Kind {
 	return score.Direct(func(r score.Row) *results.Estimate {
 		if x := Collected(r.Extra).Find(arm); x != nil {
-			return of(x)
+			return x.Estimate(measure)
 		}
 		return &results.Estimate{Why: "arm " + arm + " was not run"}
 	})

@@ -2,13 +2,10 @@
 //
 //  1. A Basis is what a study's tables rest on besides trials: prices, blocks,
 //     whether requests ran beside each other.
-//  2. Costs collect what one model's answers in one arm took, and add it to the
-//     bootstrap sample that the study's scores are in.
-//  3. EnergySection and CostSection print them, with a figure of where a GPU here
-//     and a hosted price cost the same.
-//  4. Paces say how fast a model answered: when its first words came, how evenly the
-//     others followed, how many tokens a second that is, and how many answers kept the
-//     limits of an SLO.
+//  2. An Account has what one model's trials in one arm took, as columns (took.go).
+//  3. Measures follow from these: latencies (account.go), paces (pace.go), energies
+//     (tables.go), costs and projections (cost.go). Score adds them to the bootstrap
+//     sample that the study's scores are in; a table is a list of them.
 
 package study
 

@@ -2,321 +2,257 @@ package study
 
 import (
 	"cmp"
-	"slices"
+	"math"
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/timing"
 )
 
-// draw is what one answer took.
-type draw struct {
-	item            int
-	seconds         float64 // T
-	held            amount  // GPU-seconds
-	gross, net, cpu amount
-	uncertainty     float64 // of gross, relative
-	absolute        amount  // J, of gross; of what is paid for
-	cpuAbsolute     amount
-	low, timed      bool
-	counted         bool // prompt and answer, in tokens, are known
-	prompt, answer  int
-	judged          bool
-	right           float64 // 0..1: mean over judges
-	steps           amount
+const (
+	untimed    = "no answer has a valid time"
+	noEnergy   = "no answer has a known energy"
+	noVerdict  = "no answer has both a verdict and a cost"
+	noAbsolute = "how far the sensor's gain and offset are off is not known"
+	uncounted  = "the server counts no tokens"
+)
+
+// none is an estimate of all trials that does not exist.
+func (a *Account) none(why string) *results.Estimate {
+	return &results.Estimate{Invalid: len(a.items), Why: why}
 }
 
-// amount may not be known. There are millions, so it is no pointer.
-type amount struct {
-	of    float64
-	known bool
-}
-
-func amountOf(v *float64) amount {
-	if v == nil {
-		return amount{}
+// noTime is why no answer has a GPU time.
+func (a *Account) noTime() string {
+	if a.unattributed > 0 {
+		return "requests ran beside each other, and what each held is not known"
 	}
-	return amount{*v, true}
+	return "no answer has a time"
 }
 
-// or is nil where it is not known.
-func (a *amount) or() *float64 {
-	if !a.known {
+// paidFor are the joules that money is computed from, of each trial.
+func (a *Account) paidFor(gpu, processors quantity) number {
+	return func(i int) float64 { return orNaN(value(a.paid.Joules(a.or(gpu, i), a.or(processors, i)))) }
+}
+
+// or is a quantity of a trial; nil: not known.
+func (a *Account) or(q quantity, i int) *float64 {
+	if !a.has(q, i) {
 		return nil
 	}
-	return &a.of
+	return &a.columns[q][i]
 }
 
-// money is the draw's price; false: a part of it is not known.
-func (c *Costs) money(d *draw) (float64, bool) { return c.prices.Money(d.held.or(), c.joules(d)) }
+func orNaN(v float64, ok bool) float64 {
+	if !ok {
+		return math.NaN()
+	}
+	return v
+}
 
-// gpuMoney and electricity are its parts.
-func (c *Costs) gpuMoney(d *draw) (float64, bool)    { return c.prices.GPUMoney(d.held.or()) }
-func (c *Costs) electricity(d *draw) (float64, bool) { return c.prices.Electricity(c.joules(d)) }
+func value(v *float64) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+// price is what follows from the GPU-seconds and the joules of each trial.
+func (a *Account) price(of func(gpuSeconds, joules *float64) (float64, bool)) number {
+	joules := a.paidFor(gross, cpu)
+	return func(i int) float64 {
+		var j *float64
+		if v := joules(i); !math.IsNaN(v) {
+			j = &v
+		}
+		return orNaN(of(a.or(heldSeconds, i), j))
+	}
+}
+
+func (a *Account) money() number { return a.price(a.basis.Prices.Money) }
+
+func (a *Account) gpuMoney() number {
+	return a.price(func(gpuSeconds, _ *float64) (float64, bool) { return a.basis.Prices.GPUMoney(gpuSeconds) })
+}
+
+func (a *Account) electricity() number {
+	return a.price(func(_, joules *float64) (float64, bool) { return a.basis.Prices.Electricity(joules) })
+}
 
 // moneyAbsolute is by how much electricity may be off.
-func (c *Costs) moneyAbsolute(d *draw) (float64, bool) {
-	if u := c.paid.Joules(d.absolute.or(), d.cpuAbsolute.or()); u != nil {
-		return c.prices.Electricity(u)
+func (a *Account) moneyAbsolute() number {
+	joules := a.paidFor(absolute, cpuAbsolute)
+	return func(i int) float64 {
+		v := joules(i)
+		if math.IsNaN(v) {
+			return v
+		}
+		return orNaN(a.basis.Prices.Electricity(&v))
 	}
-	return 0, false
 }
 
-const noAbsolute = "how far the sensor's gain and offset are off is not known"
-
-// Costs collects what one model's answers in one arm took: GPU time, energy,
-// tokens, and how much of it led to something right.
-type Costs struct {
-	Model, Arm string
-
-	together     bool    // requests ran beside each other
-	places       []int32 // items of all trials, in order
-	draws        []draw
-	failed       int
-	assumed      bool // that one GPU was held
-	unattributed int  // answers that ran beside others, and how time was shared is not known
-	methods      map[timing.Method]int
-	flags        map[timing.EnergyFlag]int
-	unknown      map[string]int
-	low          int
-
-	// Set by Score and filled by the sample's Run. Joules are gross, of the GPUs,
-	// and of GPUs and processors where money needs them.
-	GPUSeconds, PerCorrect, PerStep         *results.Estimate // s
-	Joules, JoulesPerCorrect, JoulesPerStep *results.Estimate // J
-	Power, Gross, Net                       *results.Estimate // W; J medians
-	Uncertainty, Absolute                   *results.Estimate // %, medians: within the card, and with gain and offset
-	Money, MoneyPerCorrect, MoneyPerStep    *results.Estimate // Prices' currency
-	// The parts of Money, each over the answers that know it: an answer, a correct
-	// one, a correct step.
-	GPUMoney, Electricity [3]*results.Estimate
-	MoneyAbsolute         [3]*results.Estimate // of Electricity, +/-: the sensors' gain and offset are alike in all answers
-	WattHours             *results.Estimate    // Wh: of all that is paid for
-	Hosted, Tokens        *results.Estimate    // money; tokens, of prompt and answer
-	PerMillion            *results.Estimate    // money for a million tokens
-	PaidAfter             *results.Estimate    // trials until a bought GPU is paid for
-	// Of an item: all its trials, under every condition and repeat.
-	TrialsPerItem                                  *results.Estimate
-	SecondsPerItem, WattHoursPerItem, MoneyPerItem *results.Estimate // s; Wh; money
-	GPUMoneyPerItem, ElectricityPerItem            *results.Estimate // money
-
-	paid   energyOf
-	prices Prices
+// noGPUMoney is why GPU time has no price, noElectricity why power has none, and noMoney why both
+// together have none; "": they have.
+func (a *Account) noGPUMoney() string {
+	if _, ok := a.basis.Prices.Cost.PerGPUHour(); !ok {
+		return "no price per GPU-hour is given (cost: in bench.yaml)"
+	}
+	if a.known(heldSeconds) == 0 {
+		return "no answer has a known GPU time"
+	}
+	return ""
 }
 
-// NewCosts makes an empty one. together says that requests ran beside each other,
-// so that the time and energy of one are its share.
-func NewCosts(model, arm string, together bool) *Costs {
-	return &Costs{Model: model, Arm: arm, together: together, methods: map[timing.Method]int{}, flags: map[timing.EnergyFlag]int{}, unknown: map[string]int{}}
+func (a *Account) noElectricity() string {
+	switch p := a.basis.Prices; {
+	case p.Cost == nil || p.Cost.KWh == nil:
+		return "no price per kWh is given (cost: in bench.yaml)"
+	case p.NeedsEnergy() && a.paid == ofNothing:
+		return noEnergy
+	}
+	return ""
 }
 
-// Add takes in a trial of an item. right is how right it is (0..1, the mean over
-// judges; nil: not judged), steps how many of its steps are (nil: not known).
-func (c *Costs) Add(item int, r results.Row, right, steps *float64) {
-	c.places = append(c.places, int32(item))
-	if r.Failed {
-		c.failed++
-		return
+func (a *Account) noMoney() string {
+	why := a.noGPUMoney()
+	if why == "" && a.basis.Prices.NeedsEnergy() && a.paid == ofNothing {
+		why = "power has a price, and no energy is known; GPU time has a price of its own"
 	}
-	d := draw{item: item, steps: amountOf(steps)}
-	if d.counted = r.PromptTokens != nil && r.CompletionTokens != nil; d.counted {
-		d.prompt, d.answer = *r.PromptTokens, *r.CompletionTokens
-	}
-	if right != nil {
-		d.judged, d.right = true, *right
-	}
-	d.seconds, d.timed = score.Seconds(&r)
-	held, assumed := heldBy(&r, c.together)
-	d.held, c.assumed = amountOf(held), c.assumed || assumed
-	switch {
-	case !c.together:
-	case r.GPU == nil:
-		c.unattributed++
-		d.timed = false
-	default: // its own latency holds others' time
-		if d.timed = r.GPU.Held != nil; d.timed {
-			d.seconds = r.GPU.Held.Seconds()
-		}
-	}
-	joules := func(e timing.Millijoules) amount { return amount{float64(e) / 1000, true} }
-	if u := r.GPU; u != nil && u.Unknown == "" {
-		d.gross, d.low = joules(u.Gross), u.LowConfidence
-		if u.Gross > 0 {
-			d.uncertainty = float64(u.Uncertainty / u.Gross)
-		}
-		if u.Net != nil {
-			d.net = joules(*u.Net)
-		}
-		if u.Absolute != nil {
-			d.absolute = joules(*u.Absolute)
-		}
-		c.methods[u.Method]++
-		for _, f := range u.Flags {
-			c.flags[f]++
-		}
-		if d.low {
-			c.low++
-		}
-	} else if u != nil {
-		c.unknown[u.Unknown]++
-	} else {
-		c.unknown["no telemetry"]++
-	}
-	d.cpu = amountOf(joulesOf(r.CPU))
-	if d.cpu.known && r.CPU.Absolute != nil {
-		d.cpuAbsolute = joules(*r.CPU.Absolute)
-	}
-	c.draws = append(c.draws, d)
+	return why
 }
 
-// paidFor is the energy that money is computed from.
-func (c *Costs) paidFor() {
-	gpu, cpu, both := 0, 0, 0
-	for i := range c.draws {
-		d := &c.draws[i]
-		if d.gross.known {
-			gpu++
-		}
-		if d.cpu.known {
-			cpu++
-		}
-		if d.gross.known && d.cpu.known {
-			both++
-		}
+// costs are the measures of what an answer, a correct one and a correct step take.
+func (b *Basis) costs() []measure {
+	p, cur := b.Prices, cmp.Or(b.Currency(), "money")
+	held := "GPU-seconds per trial: time x GPUs held"
+	if b.Together {
+		held = "GPU-seconds per trial: its share of the time in which requests were on the wire x GPUs held"
 	}
-	c.paid = parts(gpu, cpu, both)
-}
-
-func (c *Costs) joules(d *draw) *float64 { return c.paid.Joules(d.gross.or(), d.cpu.or()) }
-
-// ratioOf adds the ratio of two sums over answers to a sample; n counts the
-// answers that have both.
-func (c *Costs) ratioOf(s *score.PairSample, why string, of func(d *draw) (num, den float64, ok bool)) *results.Estimate {
-	num, den := s.Column(), s.Column()
-	var n score.Count
-	for i := range c.draws {
-		d := &c.draws[i]
-		x, y, ok := of(d)
-		n.Note(ok, true)
-		if ok {
-			s.Add(num, d.item, x)
-			s.Add(den, d.item, y)
-		}
-	}
-	n.Invalid += c.failed
-	return n.Of(s.Sums(func(sums []float64) (float64, bool) {
-		return over(sums[num], sums[den])
-	}), why)
-}
-
-// Score adds the costs to a sample whose Run will fill them.
-func (c *Costs) Score(s *score.PairSample, p Prices) {
-	c.prices = p
-	c.paidFor()
-	noTime := "no answer has a time"
-	if c.unattributed > 0 {
-		noTime = "requests ran beside each other, and what each held is not known"
-	}
-	const noEnergy, noVerdict = "no answer has a known energy", "no answer has both a verdict and a cost"
-	each := func(v func(d *draw) (float64, bool)) [3]*results.Estimate {
-		return [3]*results.Estimate{
-			c.ratioOf(s, noTime, func(d *draw) (float64, float64, bool) { x, ok := v(d); return x, 1, ok }),
-			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) { x, ok := v(d); return x, d.right, ok && d.judged }),
-			c.ratioOf(s, noVerdict, func(d *draw) (float64, float64, bool) {
-				x, ok := v(d)
-				return x, d.steps.of, ok && d.steps.known
-			}),
-		}
-	}
-	gs := each(func(d *draw) (float64, bool) { return d.held.of, d.held.known })
-	c.GPUSeconds, c.PerCorrect, c.PerStep = gs[0], gs[1], gs[2]
-	known := slices.ContainsFunc(c.draws, func(d draw) bool { return d.gross.known })
-	none := func(why string) *results.Estimate {
-		return &results.Estimate{Invalid: len(c.draws) + c.failed, Why: why}
-	}
-	c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = none(noEnergy), none(noEnergy), none(noEnergy)
-	c.Power, c.Gross, c.Net, c.Uncertainty, c.Absolute = none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy), none(noEnergy)
-	if known {
-		js := each(func(d *draw) (float64, bool) { return d.gross.of, d.gross.known })
-		c.Joules, c.JoulesPerCorrect, c.JoulesPerStep = js[0], js[1], js[2]
-		c.Power = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
-			return d.gross.of, d.seconds, d.gross.known && d.timed
-		})
-		var gross, net, rel, full []score.Observation
-		var n, nNet, nFull score.Count
-		for i := range c.draws {
-			d := &c.draws[i]
-			n.Note(d.gross.known, true)
-			nNet.Note(d.net.known, true)
-			whole := d.absolute.known && d.gross.of > 0
-			nFull.Note(whole, true)
-			if whole {
-				full = append(full, score.Observation{Item: d.item, Value: 100 * d.absolute.of / d.gross.of})
+	var out []measure
+	each := func(name, title, unit, help string, none func(*Account) string, why string, v func(*Account) number) {
+		add := func(suffix, words, per string, over func(*Account) number) {
+			m := measure{Column: PerColumn(name+suffix, title+words, unit, per, help)}
+			m.of = func(a *Account) *results.Estimate {
+				if no := none(a); no != "" {
+					return a.none(no)
+				}
+				reason := cmp.Or(why, noVerdict)
+				if suffix == "" {
+					reason = cmp.Or(why, a.noTime())
+				}
+				return a.ratio(ofTrials, reason, v(a), over(a))
 			}
-			if d.gross.known {
-				gross, rel = append(gross, score.Observation{Item: d.item, Value: d.gross.of}), append(rel, score.Observation{Item: d.item, Value: 100 * d.uncertainty})
-			}
-			if d.net.known {
-				net = append(net, score.Observation{Item: d.item, Value: d.net.of})
-			}
+			out, help = append(out, m), ""
 		}
-		c.Gross = n.Of(s.Quantiles(gross, .5)[0], noEnergy)
-		c.Uncertainty = n.Of(s.Quantiles(rel, .5)[0], noEnergy)
-		c.Absolute = nFull.Of(s.Quantiles(full, .5)[0], noAbsolute)
-		c.Net = nNet.Of(s.Quantiles(net, .5)[0], "the power at rest is not known")
+		add("", "", "answers", func(*Account) number { return one })
+		add("_per_correct", " per correct answer", "correct answers", func(a *Account) number { return a.column(right) })
+		if b.Steps {
+			add("_per_step", " per correct step", "correct steps", func(a *Account) number { return a.column(steps) })
+		}
 	}
-	c.WattHours = none("no answer has a known energy")
-	if c.paid != ofNothing {
-		c.WattHours = c.ratioOf(s, noEnergy, func(d *draw) (float64, float64, bool) {
-			x, ok := value(c.joules(d))
-			return x / 3600, 1, ok
+	column := func(q quantity) func(*Account) number { return func(a *Account) number { return a.column(q) } }
+	each("gpu_seconds", "GPU time", "s", held, func(*Account) string { return "" }, "", column(heldSeconds))
+	each("joules", "Energy", "J", "gross, of the GPUs, per trial", (*Account).noGross, "", column(gross))
+	each("money", "Money", cur, "GPU-hours x price + kWh x price, per trial", (*Account).noMoney, "", (*Account).money)
+	if p.NeedsEnergy() {
+		each("money_gpu", "Money of GPU time", cur, "GPU-hours x price, per trial", (*Account).noGPUMoney, "", (*Account).gpuMoney)
+		each("money_power", "Money of electricity", cur, "kWh x price, per trial", (*Account).noElectricity, "", (*Account).electricity)
+		each("money_absolute", "± of electricity, absolute", cur, "what gain and offset of the sensors leave open of the money of electricity, beside the interval, which is of the items", (*Account).noElectricity, noAbsolute, (*Account).moneyAbsolute)
+	}
+	out = append(out, unseen("wh", func(a *Account) *results.Estimate { return a.ratio(ofTrials, noEnergy, a.wattHours(), one) }))
+	if perWh, emitted := p.Cost.Grams(3600); emitted {
+		out = append(out, measure{Column: PerColumn("gco2", "CO2", "g", "answers", "kWh of what is paid for x PUE x g of CO2 per kWh, per trial"),
+			cell: func(a *Account) results.Cell { return Value(times(a.Estimate("wh"), perWh)) }})
+	}
+	return out
+}
+
+func (a *Account) wattHours() number {
+	joules := a.paidFor(gross, cpu)
+	return func(i int) float64 { return joules(i) / 3600 }
+}
+
+// noGross is why the GPUs have no energy; "": they have.
+func (a *Account) noGross() string {
+	if a.known(gross) == 0 {
+		return noEnergy
+	}
+	return ""
+}
+
+// projections are the measures of 1,000 items and of the full data set: the mean of a trial,
+// times the trials of an item. A trial that failed counts as one that would have cost what
+// others did.
+func (b *Basis) projections() []measure {
+	p, cur := b.Prices, cmp.Or(b.Currency(), "money")
+	n := float64(p.Items)
+	item := func(name string, why func(*Account) string, v func(*Account) number) measure {
+		return unseen(name, func(a *Account) *results.Estimate {
+			trials, items, _ := a.perItem()
+			return a.scaled(ofTrials, why(a), v(a), one, func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) })
 		})
 	}
-	c.scoreMoney(s, each, none)
-	c.scoreItems(s, noTime)
-	c.draws, c.places = nil, nil // the sample has them
+	of := func(name, title, unit, like string, k float64) measure {
+		return measure{Column: SignificantColumn(name, title, unit, ""), cell: func(a *Account) results.Cell {
+			if k == 0 {
+				return Value(&results.Estimate{Why: "the size of the data set is not known"})
+			}
+			return Value(times(a.Estimate(like), k))
+		}}
+	}
+	no := func(like string) func(*Account) string {
+		return func(a *Account) string { return a.Estimate(like).Why }
+	}
+	out := []measure{
+		item("seconds_per_item", (*Account).noTime, func(a *Account) number { return a.column(heldSeconds) }),
+		item("wh_per_item", func(*Account) string { return noEnergy }, (*Account).wattHours),
+		item("money_per_item", no("money"), (*Account).money),
+		{Column: SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"), of: func(a *Account) *results.Estimate {
+			trials, items, n := a.perItem()
+			return score.Count{N: n}.Of(a.sample.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
+		}},
+		of("gpu_hours_1000", "GPU-hours, 1,000 items", "h", "seconds_per_item", 1000./3600),
+		of("kwh_1000", "Energy, 1,000 items", "kWh", "wh_per_item", p.Cost.Building()),
+		of("money_1000", "Money, 1,000 items", cur, "money_per_item", 1000),
+		{Column: CountColumn("items", "Items of the full data set", ""), cell: func(*Account) results.Cell {
+			if p.Items == 0 {
+				return Value(&results.Estimate{Why: "the size of the data set is not known"})
+			}
+			return Counted(p.Items, p.Items)
+		}},
+		of("gpu_hours_full", "GPU-hours, full", "h", "seconds_per_item", n/3600),
+		of("kwh_full", "Energy, full", "kWh", "wh_per_item", n/1000*p.Cost.Building()),
+		of("money_full", "Money, full", cur, "money_per_item", n),
+	}
+	if p.NeedsEnergy() {
+		out = append(out,
+			item("money_gpu_per_item", no("money_gpu"), (*Account).gpuMoney),
+			item("money_power_per_item", no("money_power"), (*Account).electricity),
+			of("money_gpu_1000", "Money of GPU time, 1,000 items", cur, "money_gpu_per_item", 1000),
+			of("money_power_1000", "Money of electricity, 1,000 items", cur, "money_power_per_item", 1000),
+			of("money_gpu_full", "Money of GPU time, full", cur, "money_gpu_per_item", n),
+			of("money_power_full", "Money of electricity, full", cur, "money_power_per_item", n))
+	}
+	if perWh, emitted := p.Cost.Grams(3600); emitted {
+		out = append(out, of("kgco2_1000", "CO2, 1,000 items", "kg", "wh_per_item", perWh))
+	}
+	return append(out, measure{Column: TextColumn("energy_of", "Energy of"), cell: func(a *Account) results.Cell { return Text(string(a.paid)) }})
 }
 
-// scoreItems adds what an item takes: the mean of a trial, times the trials of an
-// item. A trial that failed counts as one that would have cost what others did.
-func (c *Costs) scoreItems(s *score.PairSample, noTime string) {
-	trials, items := s.Column(), s.Column()
-	last, n := int32(-1), 0
-	for _, at := range c.places {
-		s.Add(trials, int(at), 1)
-		if at != last {
-			s.Add(items, int(at), 1)
-			last = at
-			n++
-		}
-	}
-	c.TrialsPerItem = score.Count{N: n}.Of(s.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
-	of := func(why string, v func(d *draw) (float64, bool)) *results.Estimate {
-		num, den := s.Column(), s.Column()
-		var n score.Count
-		for i := range c.draws {
-			d := &c.draws[i]
-			x, ok := v(d)
-			n.Note(ok, true)
-			if ok {
-				s.Add(num, d.item, x)
-				s.Add(den, d.item, 1)
+// perItem is two columns of the sample, trials and items that have any, and how many these are.
+func (a *Account) perItem() (trials, items, n int) {
+	if a.each == nil {
+		a.each = []int{a.sample.Column(), a.sample.Column(), 0}
+		last := int32(-1)
+		for _, at := range a.items {
+			a.sample.Add(a.each[0], int(at), 1)
+			if at != last {
+				a.sample.Add(a.each[1], int(at), 1)
+				last = at
+				a.each[2]++
 			}
 		}
-		n.Invalid += c.failed
-		return n.Of(s.Sums(func(sums []float64) (float64, bool) {
-			each, ok := over(sums[num], sums[den])
-			per, okPer := over(sums[trials], sums[items])
-			return each * per, ok && okPer
-		}), why)
 	}
-	c.SecondsPerItem = of(noTime, func(d *draw) (float64, bool) { return d.held.of, d.held.known })
-	c.WattHoursPerItem = of("no answer has a known energy", func(d *draw) (float64, bool) {
-		x, ok := value(c.joules(d))
-		return x / 3600, ok
-	})
-	c.MoneyPerItem = of(c.Money.Why, c.money)
-	c.GPUMoneyPerItem, c.ElectricityPerItem = of(c.GPUMoney[0].Why, c.gpuMoney), of(c.Electricity[0].Why, c.electricity)
+	return a.each[0], a.each[1], a.each[2]
 }
 
 func over(num, den float64) (float64, bool) {
@@ -326,99 +262,63 @@ func over(num, den float64) (float64, bool) {
 	return num / den, true
 }
 
-func (c *Costs) scoreMoney(s *score.PairSample, each func(func(*draw) (float64, bool)) [3]*results.Estimate, none func(string) *results.Estimate) {
-	p := c.prices
-	var noGPU, noPower string
-	if _, ok := p.Cost.PerGPUHour(); !ok {
-		noGPU = "no price per GPU-hour is given (cost: in bench.yaml)"
-	} else if !slices.ContainsFunc(c.draws, func(d draw) bool { return d.held.known }) {
-		noGPU = "no answer has a known GPU time"
+// hostedPrices are the measures against an API that is paid by the token; none: it has no price.
+func (b *Basis) hostedPrices() []measure {
+	p, cur := b.Prices, b.Currency()
+	if p.Cost == nil || p.Cost.HostedInput == nil {
+		return nil
 	}
-	switch {
-	case p.Cost == nil || p.Cost.KWh == nil:
-		noPower = "no price per kWh is given (cost: in bench.yaml)"
-	case p.NeedsEnergy() && c.paid == ofNothing:
-		noPower = "no answer has a known energy"
+	count := func(a *Account, in, out float64) number {
+		return func(i int) float64 { return a.columns[prompt][i]*in + a.columns[tokens][i]*out }
 	}
-	why := noGPU
-	if why == "" && p.NeedsEnergy() && c.paid == ofNothing {
-		why = "power has a price, and no energy is known; GPU time has a price of its own"
+	there := func(a *Account) number { return count(a, *p.Cost.HostedInput/1e6, *p.Cost.HostedOutput/1e6) }
+	thousand := func(name, title, like, help string) measure {
+		return measure{Column: SignificantColumn(name, title, cur, help), cell: func(a *Account) results.Cell { return Value(times(a.Estimate(like), 1000)) }}
 	}
-	priced := func(why string, of func(*draw) (float64, bool)) [3]*results.Estimate {
-		if why != "" {
-			return [3]*results.Estimate{none(why), none(why), none(why)}
-		}
-		return each(of)
-	}
-	m := priced(why, c.money)
-	c.Money, c.MoneyPerCorrect, c.MoneyPerStep = m[0], m[1], m[2]
-	c.GPUMoney, c.Electricity, c.MoneyAbsolute = priced(noGPU, c.gpuMoney), priced(noPower, c.electricity), priced(noPower, c.moneyAbsolute)
-	for _, e := range c.MoneyAbsolute {
-		if e.Value == nil && noPower == "" {
-			e.Why = noAbsolute
-		}
-	}
-	c.Hosted, c.Tokens = none("no hosted price is given (cost: in bench.yaml)"), none("the server counts no tokens")
-	c.PerMillion, c.PaidAfter = none("tokens or money are not known"), none("no GPU is bought, or hosted costs less than electricity")
-	tokens := func(d *draw, in, out float64) (float64, float64, bool) {
-		if !d.counted {
-			return 0, 0, false
-		}
-		return float64(d.prompt)*in + float64(d.answer)*out, 1, true
-	}
-	if p.Cost != nil && p.Cost.HostedInput != nil {
-		c.Hosted = c.ratioOf(s, "the server counts no tokens", func(d *draw) (float64, float64, bool) {
-			return tokens(d, *p.Cost.HostedInput/1e6, *p.Cost.HostedOutput/1e6)
-		})
-		c.Tokens = c.ratioOf(s, "the server counts no tokens", func(d *draw) (float64, float64, bool) { return tokens(d, 1, 1) })
-		c.PerMillion = c.ratioOf(s, "tokens or money are not known", func(d *draw) (float64, float64, bool) {
-			m, ok := c.money(d)
-			n, _, okTokens := tokens(d, 1e-6, 1e-6)
-			return m, n, why == "" && ok && okTokens
-		})
-		c.scorePaid(s, func(d *draw) (float64, bool) {
-			h, _, ok := tokens(d, *p.Cost.HostedInput/1e6, *p.Cost.HostedOutput/1e6)
-			return h, ok
-		})
+	return []measure{
+		{Column: SignificantColumn("tokens", "Tokens per trial", "tokens", "prompt and answer, as the local server counts them"),
+			of: func(a *Account) *results.Estimate { return a.ratio(ofTrials, uncounted, count(a, 1, 1), one) }},
+		unseen("hosted_each", func(a *Account) *results.Estimate { return a.ratio(ofTrials, uncounted, there(a), one) }),
+		thousand("here", "Here, 1,000 trials", "money", ""), thousand("hosted", "Hosted, 1,000 trials", "hosted_each", "the same tokens at the hosted price"),
+		{Column: SignificantColumn("break_even", "Break-even", cur+"/Mtok", "the hosted price per million tokens at which both cost the same"), of: func(a *Account) *results.Estimate {
+			money := a.money()
+			if a.noMoney() != "" {
+				money = func(int) float64 { return math.NaN() }
+			}
+			return a.ratio(ofTrials, "tokens or money are not known", money, count(a, 1e-6, 1e-6))
+		}},
+		unseen("paid_after", func(a *Account) *results.Estimate { return a.paidAfter(there(a)) }),
 	}
 }
 
-// scorePaid adds after how many trials a bought GPU has saved its price: price /
+// paidAfter is after how many trials a bought GPU has saved its price: price /
 // (hosted - electricity), means of a trial.
-func (c *Costs) scorePaid(s *score.PairSample, hosted func(*draw) (float64, bool)) {
-	if c.prices.Cost.GPUPrice == nil {
-		return
+func (a *Account) paidAfter(hosted number) *results.Estimate {
+	p := a.basis.Prices
+	if p.Cost.GPUPrice == nil {
+		return a.none("no GPU is bought, or hosted costs less than electricity")
 	}
-	saved, trials := s.Column(), s.Column()
+	saved, trials := a.sample.Column(), a.sample.Column()
 	var n score.Count
-	for i := range c.draws {
-		d := &c.draws[i]
-		h, ok := hosted(d)
-		if c.prices.NeedsEnergy() {
-			j, known := value(c.joules(d))
-			h, ok = h-j/3.6e6*c.prices.Cost.PerKWh(), ok && known
+	joules := a.paidFor(gross, cpu)
+	for i, item := range a.items {
+		h := hosted(i)
+		if p.NeedsEnergy() {
+			h -= joules(i) / 3.6e6 * p.Cost.PerKWh()
 		}
-		n.Note(ok, true)
-		if ok {
-			s.Add(saved, d.item, h)
-			s.Add(trials, d.item, 1)
+		if n.Note(!math.IsNaN(h), true); !math.IsNaN(h) {
+			a.sample.Add(saved, int(item), h)
+			a.sample.Add(trials, int(item), 1)
 		}
 	}
-	n.Invalid += c.failed
-	c.PaidAfter = n.Of(s.Sums(func(sums []float64) (float64, bool) {
+	e := n.Of(a.sample.Sums(func(sums []float64) (float64, bool) {
 		if sums[saved] <= 0 {
 			return 0, false
 		}
-		return *c.prices.Cost.GPUPrice * sums[trials] / sums[saved], true
+		return *p.Cost.GPUPrice * sums[trials] / sums[saved], true
 	}), "tokens or energies are not known")
-	c.PaidAfter.Why = cmp.Or(c.PaidAfter.Why, "hosted costs less than the electricity alone")
-}
-
-func value(v *float64) (float64, bool) {
-	if v == nil {
-		return 0, false
-	}
-	return *v, true
+	e.Why = cmp.Or(e.Why, "hosted costs less than the electricity alone")
+	return e
 }
 
 // times is an estimate in another unit, or for more of the same.

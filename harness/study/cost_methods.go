@@ -11,11 +11,11 @@ import (
 
 // Methods says where the study's energies came from and who stamped its times.
 // It follows Score.
-func (b Basis) Methods(costs []*Costs) []string {
+func (b *Basis) Methods(accounts []*Account) []string {
 	var out []string
 	by := map[timing.Method]int{}
 	n := 0
-	for _, c := range costs {
+	for _, c := range accounts {
 		for m, k := range c.methods {
 			by[m] += k
 			n += k
@@ -52,7 +52,7 @@ func (b Basis) Methods(costs []*Costs) []string {
 }
 
 // arrived is the sum over the study's blocks; of lags, the largest.
-func (b Basis) arrived() results.Arrivals {
+func (b *Basis) arrived() results.Arrivals {
 	var a results.Arrivals
 	for _, x := range b.Blocks {
 		if x.Study == b.Study && x.Arrivals != nil {
@@ -65,7 +65,7 @@ func (b Basis) arrived() results.Arrivals {
 
 // ArrivalTable is the instrument's own delay: how long after its arrival a chunk
 // was read; false: nothing is known of it.
-func (b Basis) ArrivalTable() (results.Table, bool) {
+func (b *Basis) ArrivalTable() (results.Table, bool) {
 	t := results.Table{Name: b.Study + "-arrivals", Title: "The instrument's own delay", Columns: []results.Column{
 		TextColumn("model", "Model"), results.Column{Name: "session", Title: "Session", Help: "one call of run"},
 		CountColumn("kernel", "Kernel's stamps", "answers whose chunks the kernel stamped on arrival"),

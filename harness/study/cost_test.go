@@ -23,17 +23,15 @@ func row(seconds, joules float64) results.Row {
 
 func ptr[T any](v T) *T { return &v }
 
-func scored(p Prices, add func(c *Costs, item func() int)) *Costs {
-	return scoredAs(p, false, add)
-}
-
-func scoredAs(p Prices, together bool, add func(c *Costs, item func() int)) *Costs {
+// scored is the account of trials of a study that knows steps.
+func scored(b Basis, add func(a *Account, item func() int)) *Account {
+	b.Study, b.Steps = "cot", true
 	s := &score.PairSample{}
-	c := NewCosts("m", "cot", together)
-	add(c, s.Item)
-	c.Score(s, p)
+	a := NewAccount(&b, "m", "cot")
+	add(a, s.Item)
+	a.Score(s)
 	s.Run(1, 200)
-	return c
+	return a
 }
 
 func want(t *testing.T, what string, e *results.Estimate, v float64, n int) {
@@ -46,38 +44,38 @@ func want(t *testing.T, what string, e *results.Estimate, v float64, n int) {
 // Ten answers of 10 s and 3,600 J, of which four are right; by hand.
 func TestCostsByHand(t *testing.T) {
 	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(0.36), KWh: ptr(0.5), HostedInput: ptr(1.0), HostedOutput: ptr(2.0)}, Items: 500}
-	fill := func(c *Costs, item func() int) {
+	fill := func(c *Account, item func() int) {
 		for i := range 10 {
 			right := 0.
 			if i < 4 {
 				right = 1
 			}
-			c.Add(item(), row(10, 3600), &right, ptr(2.5))
+			c.Add(item(), row(10, 3600), nil, &right, ptr(2.5))
 		}
-		c.Add(item(), row(10, 3600), nil, nil)
-		c.Add(item(), results.Row{Failed: true}, nil, nil)
+		c.Add(item(), row(10, 3600), nil, nil, nil)
+		c.Add(item(), results.Row{Failed: true}, nil, nil, nil)
 	}
-	c := scored(p, fill)
-	want(t, "GPU-seconds", c.GPUSeconds, 10, 11)
-	want(t, "GPU-seconds per correct answer", c.PerCorrect, 25, 10)
-	want(t, "GPU-seconds per correct step", c.PerStep, 4, 10)
-	want(t, "joules", c.Joules, 3600, 11)
-	want(t, "joules per correct step", c.JoulesPerStep, 1440, 10)
-	want(t, "net", c.Net, 3350, 11)
-	want(t, "power", c.Power, 360, 11)
-	want(t, "uncertainty", c.Uncertainty, 5, 11)
-	want(t, "absolute", c.Absolute, 8, 11)
-	want(t, "electricity, absolute", c.MoneyAbsolute[0], .08*.0005, 11)
-	want(t, "electricity per correct answer, absolute", c.MoneyAbsolute[1], .08*.00125, 10)
-	want(t, "Wh", c.WattHours, 1, 11)
+	c := scored(Basis{Prices: p}, fill)
+	want(t, "GPU-seconds", c.Estimate("gpu_seconds"), 10, 11)
+	want(t, "GPU-seconds per correct answer", c.Estimate("gpu_seconds_per_correct"), 25, 10)
+	want(t, "GPU-seconds per correct step", c.Estimate("gpu_seconds_per_step"), 4, 10)
+	want(t, "joules", c.Estimate("joules"), 3600, 11)
+	want(t, "joules per correct step", c.Estimate("joules_per_step"), 1440, 10)
+	want(t, "net", c.Estimate("net_median"), 3350, 11)
+	want(t, "power", c.Estimate("power"), 360, 11)
+	want(t, "uncertainty", c.Estimate("uncertainty"), 5, 11)
+	want(t, "absolute", c.Estimate("absolute"), 8, 11)
+	want(t, "electricity, absolute", c.Estimate("money_absolute"), .08*.0005, 11)
+	want(t, "electricity per correct answer, absolute", c.Estimate("money_absolute_per_correct"), .08*.00125, 10)
+	want(t, "Wh", c.Estimate("wh"), 1, 11)
 	// 10 s at 0.36 per hour is 0.001; 1 Wh at 0.50 per kWh is 0.0005.
-	want(t, "money", c.Money, 0.0015, 11)
-	want(t, "money per correct answer", c.MoneyPerCorrect, 0.00375, 10)
-	want(t, "hosted", c.Hosted, (600+2*400)/1e6, 11)
-	if c.Money.Invalid != 1 || c.paid != "GPU" {
-		t.Errorf("%d failures beside money; paid for %s", c.Money.Invalid, c.paid)
+	want(t, "money", c.Estimate("money"), 0.0015, 11)
+	want(t, "money per correct answer", c.Estimate("money_per_correct"), 0.00375, 10)
+	want(t, "hosted", c.Estimate("hosted_each"), (600+2*400)/1e6, 11)
+	if c.Estimate("money").Invalid != 1 || c.paid != "GPU" {
+		t.Errorf("%d failures beside money; paid for %s", c.Estimate("money").Invalid, c.paid)
 	}
-	sec, ok := Basis{Study: "cot", Prices: p, Steps: true}.CostSection([]*Costs{c})
+	sec, ok := ptr(Basis{Study: "cot", Prices: p, Steps: true}).CostSection([]*Account{c})
 	if !ok || len(sec.Tables) != 3 || !strings.Contains(sec.Intro, "0.36") || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], "hosted is cheaper") {
 		t.Errorf("section %+v", sec)
 	}
@@ -89,8 +87,8 @@ func TestCostsByHand(t *testing.T) {
 	want(t, "break-even", sec.Tables[2].Rows[0][5].Estimate, 1.5, 11)
 
 	p.Cost = &results.Cost{Currency: "EUR", GPUPrice: ptr(2000.), GPULifeHours: ptr(20000.), KWh: ptr(0.5), HostedInput: ptr(10.0), HostedOutput: ptr(10.0)}
-	c = scored(p, fill)
-	sec, _ = Basis{Study: "cot", Prices: p, Steps: true}.CostSection([]*Costs{c})
+	c = scored(Basis{Prices: p}, fill)
+	sec, _ = ptr(Basis{Study: "cot", Prices: p, Steps: true}).CostSection([]*Account{c})
 	// Hosted 0.01, electricity 0.0005: 2000 / 0.0095 trials of 10 s.
 	if len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], "paid for after 211 thousand trials, that is 585 hours") {
 		t.Errorf("break-even of a bought GPU: %q", sec.Notes)
@@ -103,33 +101,33 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 	unknown.GPU = &results.Use{Held: ptr(2 * time.Second), Energy: timing.Energy{Unknown: "no GPU was watched"}}
 	bare := row(2, 0)
 	bare.GPU, bare.PromptTokens = nil, nil
-	fill := func(c *Costs, item func() int) {
-		c.Add(item(), unknown, ptr(0.), nil)
-		c.Add(item(), bare, ptr(0.), nil)
+	fill := func(c *Account, item func() int) {
+		c.Add(item(), unknown, nil, ptr(0.), nil)
+		c.Add(item(), bare, nil, ptr(0.), nil)
 	}
-	c := scored(Prices{}, fill)
-	want(t, "GPU-seconds", c.GPUSeconds, 2, 2)
-	for what, e := range map[string]*results.Estimate{"joules": c.Joules, "net": c.Net, "money": c.Money, "per correct answer of none": c.PerCorrect, "hosted": c.Hosted, "Wh": c.WattHours} {
+	c := scored(Basis{Prices: Prices{}}, fill)
+	want(t, "GPU-seconds", c.Estimate("gpu_seconds"), 2, 2)
+	for what, e := range map[string]*results.Estimate{"joules": c.Estimate("joules"), "net": c.Estimate("net_median"), "money": c.Estimate("money"), "per correct answer of none": c.Estimate("gpu_seconds_per_correct"), "Wh": c.Estimate("wh")} {
 		if e.Value != nil || e.Why == "" {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
-	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}, fill)
-	if c.Money.Value != nil || !strings.Contains(c.Money.Why, "no energy is known") {
-		t.Errorf("money without the energy that is paid for: %+v", c.Money)
+	c = scored(Basis{Prices: Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(.3)}}}, fill)
+	if c.Estimate("money").Value != nil || !strings.Contains(c.Estimate("money").Why, "no energy is known") {
+		t.Errorf("money without the energy that is paid for: %+v", c.Estimate("money"))
 	}
 	// What is known has its price all the same.
-	want(t, "money of GPU time", c.GPUMoney[0], 2./3600, 2)
-	if e := c.Electricity[0]; e.Value != nil || e.N != 0 || e.Invalid != 2 || !strings.Contains(e.Why, "no answer has a known energy") {
+	want(t, "money of GPU time", c.Estimate("money_gpu"), 2./3600, 2)
+	if e := c.Estimate("money_power"); e.Value != nil || e.N != 0 || e.Invalid != 2 || !strings.Contains(e.Why, "no answer has a known energy") {
 		t.Errorf("money of electricity: %+v", e)
 	}
-	c = scored(Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}, fill)
-	want(t, "money with power included", c.Money, 2./3600, 2)
-	sec, ok := Basis{Study: "cot", Steps: true}.CostSection([]*Costs{c})
+	c = scored(Basis{Prices: Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(1.), KWh: ptr(0.)}}}, fill)
+	want(t, "money with power included", c.Estimate("money"), 2./3600, 2)
+	sec, ok := ptr(Basis{Study: "cot", Steps: true}).CostSection([]*Account{c})
 	if !ok || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "one is taken to be held") {
 		t.Errorf("nothing says that a GPU was assumed: %+v", sec.Tables[0].Notes)
 	}
-	if _, ok := (Basis{Study: "cot"}).EnergySection([]*Costs{c}); ok {
+	if _, ok := ptr(Basis{Study: "cot"}).EnergySection([]*Account{c}); ok {
 		t.Error("a section of energies without any")
 	}
 }
@@ -137,33 +135,33 @@ func TestCostsThatAreNotKnown(t *testing.T) {
 // Requests that ran beside each other hold a share of the time each, and nothing
 // is claimed of one whose share is not known.
 func TestCostsOfRequestsTogether(t *testing.T) {
-	fill := func(c *Costs, item func() int) {
+	fill := func(c *Account, item func() int) {
 		for range 3 {
 			at := item()
 			for range 4 { // conditions
 				r := row(8, 100)
 				r.GPU.Held = ptr(2 * time.Second) // four at a time
-				c.Add(at, r, ptr(.5), nil)
+				c.Add(at, r, nil, ptr(.5), nil)
 			}
-			c.Add(at, results.Row{Failed: true}, nil, nil)
+			c.Add(at, results.Row{Failed: true}, nil, nil, nil)
 		}
 		lost := row(8, 100)
 		lost.GPU = nil
-		c.Add(item(), lost, ptr(1.), nil)
+		c.Add(item(), lost, nil, ptr(1.), nil)
 	}
 	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6)}, Items: 100}
-	c := scoredAs(p, true, fill)
-	want(t, "GPU-seconds", c.GPUSeconds, 2, 12)
-	want(t, "GPU-seconds per correct answer", c.PerCorrect, 4, 12)
-	want(t, "power", c.Power, 50, 12)
-	want(t, "trials per item", c.TrialsPerItem, 4, 4)
-	want(t, "seconds per item", c.SecondsPerItem, 8, 12)
-	want(t, "money per item", c.MoneyPerItem, .008, 12)
-	if c.GPUSeconds.Invalid != 4 || c.assumed {
-		t.Errorf("%d left out, a GPU assumed: %v", c.GPUSeconds.Invalid, c.assumed)
+	c := scored(Basis{Prices: p, Together: true}, fill)
+	want(t, "GPU-seconds", c.Estimate("gpu_seconds"), 2, 12)
+	want(t, "GPU-seconds per correct answer", c.Estimate("gpu_seconds_per_correct"), 4, 12)
+	want(t, "power", c.Estimate("power"), 50, 12)
+	want(t, "trials per item", c.Estimate("trials_per_item"), 4, 4)
+	want(t, "seconds per item", c.Estimate("seconds_per_item"), 8, 12)
+	want(t, "money per item", c.Estimate("money_per_item"), .008, 12)
+	if c.Estimate("gpu_seconds").Invalid != 4 || c.assumed {
+		t.Errorf("%d left out, a GPU assumed: %v", c.Estimate("gpu_seconds").Invalid, c.assumed)
 	}
 	b := Basis{Study: "faithfulness", Prices: p, Together: true}
-	sec, ok := b.CostSection([]*Costs{c})
+	sec, ok := b.CostSection([]*Account{c})
 	if !ok || !strings.Contains(sec.Intro, "divided equally") || !strings.Contains(strings.Join(sec.Tables[0].Notes, " "), "left out") {
 		t.Errorf("%+v", sec)
 	}
@@ -177,7 +175,7 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 	}
 	want(t, "GPU-hours of 1,000 items", sec.Tables[1].Rows[0][3].Estimate, 8000./3600, 12)
 	want(t, "money of the full data set", sec.Tables[1].Rows[0][9].Estimate, .8, 12)
-	if sec, ok := b.EnergySection([]*Costs{c}); !ok || !strings.Contains(sec.Intro, "divided equally") {
+	if sec, ok := b.EnergySection([]*Account{c}); !ok || !strings.Contains(sec.Intro, "divided equally") {
 		t.Errorf("%+v", sec)
 	}
 }
@@ -185,25 +183,25 @@ func TestCostsOfRequestsTogether(t *testing.T) {
 // TestPowerIsOfKnownShares: of two requests beside each other, how long one held the GPU is not
 // known; its own time holds the other's, and is no part of the power.
 func TestPowerIsOfKnownShares(t *testing.T) {
-	c := scoredAs(Prices{}, true, func(c *Costs, item func() int) {
+	c := scored(Basis{Together: true}, func(c *Account, item func() int) {
 		known, unknown := row(8, 100), row(8, 100)
 		known.GPU.Held, unknown.GPU.Held = ptr(2*time.Second), nil
-		c.Add(item(), known, nil, nil)
-		c.Add(item(), unknown, nil, nil)
+		c.Add(item(), known, nil, nil, nil)
+		c.Add(item(), unknown, nil, nil, nil)
 	})
-	want(t, "power", c.Power, 50, 1)
-	want(t, "joules", c.Joules, 100, 2)
+	want(t, "power", c.Estimate("power"), 50, 1)
+	want(t, "joules", c.Estimate("joules"), 100, 2)
 }
 
 // Against a hosted price stand 1,000 trials, and are called so: an item may take several.
 func TestHostedIsOfTrials(t *testing.T) {
 	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), HostedInput: ptr(1.), HostedOutput: ptr(2.)}, Items: 10}
-	c := scored(p, func(c *Costs, item func() int) {
+	c := scored(Basis{Prices: p}, func(c *Account, item func() int) {
 		it := item()
-		c.Add(it, row(2, 100), ptr(1.), nil)
-		c.Add(it, row(2, 100), ptr(1.), nil)
+		c.Add(it, row(2, 100), nil, ptr(1.), nil)
+		c.Add(it, row(2, 100), nil, ptr(1.), nil)
 	})
-	sec, _ := Basis{Study: "faithfulness", Prices: p}.CostSection([]*Costs{c})
+	sec, _ := ptr(Basis{Study: "faithfulness", Prices: p}).CostSection([]*Account{c})
 	want(t, "1,000 items here", sec.Tables[1].Rows[0][5].Estimate, 4, 2)
 	for i, v := range map[int]float64{3: 2, 4: 1.4} {
 		col := sec.Tables[2].Columns[i]
@@ -216,16 +214,16 @@ func TestHostedIsOfTrials(t *testing.T) {
 
 // What holds of many arms is said once.
 func TestShortAnswersAreSaidOnce(t *testing.T) {
-	costs := func(model, arm string, low bool) *Costs {
-		c := NewCosts(model, arm, false)
+	costs := func(model, arm string, low bool) *Account {
+		c := NewAccount(&Basis{}, model, arm)
 		for range 3 {
 			r := row(1, 10)
 			r.GPU.LowConfidence = low
-			c.Add(0, r, nil, nil)
+			c.Add(0, r, nil, nil, nil)
 		}
 		s := &score.PairSample{}
 		s.Item()
-		c.Score(s, Prices{})
+		c.Score(s)
 		s.Run(1, 10)
 		return c
 	}
@@ -237,7 +235,7 @@ func TestShortAnswersAreSaidOnce(t *testing.T) {
 		{[3]bool{true, true, false}, "a (cot, direct): 6 of 6 answers"},
 		{[3]bool{false, false, false}, ""},
 	} {
-		sec, _ := Basis{Study: "cot"}.EnergySection([]*Costs{costs("a", "cot", w.low[0]), costs("a", "direct", w.low[1]), costs("b", "cot", w.low[2])})
+		sec, _ := ptr(Basis{Study: "cot"}).EnergySection([]*Account{costs("a", "cot", w.low[0]), costs("a", "direct", w.low[1]), costs("b", "cot", w.low[2])})
 		if got := strings.Join(sec.Warnings, "\n"); !strings.HasPrefix(got, w.want) || (w.want == "") != (got == "") || strings.Contains(got, "\n") {
 			t.Errorf("%v: %q", w.low, got)
 		}
@@ -257,21 +255,21 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 	whole.GPU.Devices = ptr(2)
 	whole.CPU = &results.Use{Held: ptr(4 * time.Second), Energy: timing.Energy{Gross: 1.8e6}}
 	p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(1.)}, Items: 10}
-	c := scored(p, func(c *Costs, item func() int) {
+	c := scored(Basis{Prices: p}, func(c *Account, item func() int) {
 		for _, r := range []results.Row{timeless, set, noEnergy, whole, whole} {
-			c.Add(item(), r, ptr(1.), nil)
+			c.Add(item(), r, nil, ptr(1.), nil)
 		}
 	})
-	want(t, "GPU-seconds", c.GPUSeconds, 8, 3) // 8 on one GPU, 4 on two
-	want(t, "money of GPU time", c.GPUMoney[0], .008, 3)
-	want(t, "money of electricity", c.Electricity[0], 5400/3.6e6, 2)
-	want(t, "money", c.Money, .008+5400/3.6e6, 2)
-	want(t, "Wh", c.WattHours, 1.5, 2)
-	want(t, "money per item", c.MoneyPerItem, .008+5400/3.6e6, 2)
-	if c.GPUSeconds.Invalid != 2 || c.Money.Invalid != 3 || c.paid != ofGPUAndCPU || c.assumed {
-		t.Errorf("%d and %d left out, paid for %s, assumed %t", c.GPUSeconds.Invalid, c.Money.Invalid, c.paid, c.assumed)
+	want(t, "GPU-seconds", c.Estimate("gpu_seconds"), 8, 3) // 8 on one GPU, 4 on two
+	want(t, "money of GPU time", c.Estimate("money_gpu"), .008, 3)
+	want(t, "money of electricity", c.Estimate("money_power"), 5400/3.6e6, 2)
+	want(t, "money", c.Estimate("money"), .008+5400/3.6e6, 2)
+	want(t, "Wh", c.Estimate("wh"), 1.5, 2)
+	want(t, "money per item", c.Estimate("money_per_item"), .008+5400/3.6e6, 2)
+	if c.Estimate("gpu_seconds").Invalid != 2 || c.Estimate("money").Invalid != 3 || c.paid != ofGPUAndCPU || c.assumed {
+		t.Errorf("%d and %d left out, paid for %s, assumed %t", c.Estimate("gpu_seconds").Invalid, c.Estimate("money").Invalid, c.paid, c.assumed)
 	}
-	sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
+	sec, _ := ptr(Basis{Study: "cot", Prices: p}).CostSection([]*Account{c})
 	for _, table := range sec.Tables {
 		for _, r := range table.Rows {
 			if len(r) != len(table.Columns) {
@@ -291,11 +289,14 @@ func TestMoneyRestsOnWhatIsKnown(t *testing.T) {
 // What the building adds is in kWh, in electricity and in CO2, once each, and GPU time is
 // as it was.
 func TestTheBuildingAndItsEmissions(t *testing.T) {
-	of := func(pue *float64) (*Costs, results.Section) {
+	of := func(pue *float64) (*Account, results.Section) {
 		r := row(4, 1800)
 		p := Prices{Cost: &results.Cost{Currency: "EUR", GPUHour: ptr(3.6), KWh: ptr(.5), PUE: pue, GCO2PerKWh: ptr(400.)}, Items: 10}
-		c := scored(p, func(c *Costs, item func() int) { c.Add(item(), r, ptr(1.), nil); c.Add(item(), r, ptr(1.), nil) })
-		sec, _ := Basis{Study: "cot", Prices: p}.CostSection([]*Costs{c})
+		c := scored(Basis{Prices: p}, func(c *Account, item func() int) {
+			c.Add(item(), r, nil, ptr(1.), nil)
+			c.Add(item(), r, nil, ptr(1.), nil)
+		})
+		sec, _ := ptr(Basis{Study: "cot", Prices: p}).CostSection([]*Account{c})
 		return c, sec
 	}
 	cell := func(sec results.Section, table int, column string) *results.Estimate {
@@ -307,9 +308,9 @@ func TestTheBuildingAndItsEmissions(t *testing.T) {
 	}
 	for pue, sum := range map[float64]float64{1: 1, 1.5: 1.5} {
 		c, sec := of(ptr(pue))
-		want(t, "electricity", c.Electricity[0], sum*1800/3.6e6*.5, 2)
-		want(t, "GPU time", c.GPUMoney[0], .004, 2)
-		want(t, "money", c.Money, .004+sum*1800/3.6e6*.5, 2)
+		want(t, "electricity", c.Estimate("money_power"), sum*1800/3.6e6*.5, 2)
+		want(t, "GPU time", c.Estimate("money_gpu"), .004, 2)
+		want(t, "money", c.Estimate("money"), .004+sum*1800/3.6e6*.5, 2)
 		want(t, "CO2", cell(sec, 0, "gco2"), sum*.0005*400, 2)
 		want(t, "CO2 of 1,000 items", cell(sec, 1, "kgco2_1000"), sum*.0005*400, 2)
 		want(t, "kWh of 1,000 items", cell(sec, 1, "kwh_1000"), sum*.5, 2)
@@ -325,8 +326,8 @@ func TestTheBuildingAndItsEmissions(t *testing.T) {
 			t.Errorf("%s: nothing is added, and it says %q", one.Name, one.Notes)
 		}
 	}
-	if math.Abs(*c.Electricity[0].Value-1800/3.6e6*.5) > 1e-12 {
-		t.Errorf("without a PUE: %v", *c.Electricity[0].Value)
+	if math.Abs(*c.Estimate("money_power").Value-1800/3.6e6*.5) > 1e-12 {
+		t.Errorf("without a PUE: %v", *c.Estimate("money_power").Value)
 	}
 }
 

@@ -84,18 +84,11 @@ type place struct {
 	on  results.Hardware
 }
 
-// group is the trials of a place.
-type group struct {
-	account *Account
-	costs   *Costs
-	paces   *paces
-}
-
 // timed is all trials of one model.
 type timed struct {
 	model  string
 	sample *score.PairSample
-	groups map[place]*group
+	groups map[place]*Account
 	arms   []string // in the order they come
 	differ difference
 }
@@ -219,16 +212,13 @@ func readHost(ctx context.Context, st *store.Store, b *Basis, sessions []results
 		}
 		if m == nil || m.model != r.Key.Model {
 			end()
-			m, last = &timed{model: r.Key.Model, sample: &score.PairSample{}, groups: map[place]*group{}}, ""
+			m, last = &timed{model: r.Key.Model, sample: &score.PairSample{}, groups: map[place]*Account{}}, ""
 		}
 		if last != r.Key.Item {
 			item, last = m.sample.Item(), r.Key.Item
 			m.sample.Cluster(item, clusters[last])
 		}
-		g := m.group(b, place{b.Arm(r.Key), hardware(session, m.model)}, b.Levels[r.Key.Condition] > 1)
-		g.account.Add(item, r, nil)
-		g.costs.Add(item, r, nil, nil)
-		g.paces.Add(item, r)
+		m.at(b, place{b.Arm(r.Key), hardware(session, m.model)}, b.Levels[r.Key.Condition] > 1).Add(item, r, nil, nil, nil)
 	}
 	end()
 	return out, nil
@@ -249,16 +239,16 @@ func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (
 	}
 }
 
-func (m *timed) group(b *Basis, p place, loaded bool) *group {
-	g := m.groups[p]
-	if g == nil {
-		g = &group{NewAccount(m.model, p.arm), NewCosts(m.model, p.arm, b.Together || loaded), NewPaces(m.model, p.arm, b.NoDecode.Of(b.Manifest, m.model), b.Manifest.Study(b.Study).SLO)}
-		m.groups[p] = g
-		if !slices.Contains(m.arms, p.arm) {
+func (m *timed) at(b *Basis, p place, loaded bool) *Account {
+	a := m.groups[p]
+	if a == nil {
+		a = NewAccount(b, m.model, p.arm)
+		a.together = a.together || loaded
+		if m.groups[p] = a; !slices.Contains(m.arms, p.arm) {
 			m.arms = append(m.arms, p.arm)
 		}
 	}
-	return g
+	return a
 }
 
 // places are those of an arm, by host.
@@ -278,36 +268,31 @@ func (m *timed) places(arm string) []place {
 func (m *timed) score(b *Basis) {
 	for _, arm := range m.arms {
 		for _, p := range m.places(arm) {
-			g := m.groups[p]
-			g.account.Score(m.sample)
-			g.costs.Score(m.sample, b.Prices)
-			g.paces.Score(m.sample)
+			m.groups[p].Score(m.sample)
 		}
 	}
 	m.sample.Run(b.Manifest.Seed, score.Replicates(m.sample.N()))
 }
 
 func tableOf(b *Basis, all []*timed, name string) results.Table {
-	s := func(name, title, help string) results.Column {
-		return results.Column{Name: name, Title: title, Unit: "s", Digits: 3, Help: help}
-	}
 	t := results.Table{Name: name, Title: "Times and energies by host", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"), TextColumn("host", "Host"), TextColumn("gpu", "GPUs"), TextColumn("driver", "Driver"),
-		CountColumn("answers", "Answers", ""),
-		s("ttft_median", "TTFT median", "first content - start of the request"), s("latency_median", "T median", "last content - start of the request, summed over turns"), s("latency_p95", "T p95", ""),
-		SignificantColumn("decode", "Decode", "tokens/s", "tokens after the first chunk / decode time, both summed"),
-		SignificantColumn("stream", "Per stream", "tokens/s", "tokens / T, both summed"),
-		SignificantColumn("mean", "Gross mean", "J", "energy of the GPUs per answer"),
-		SignificantColumn("power", "Power", "W", "gross energy / time, both summed"),
-	}}
+		CountColumn("answers", "Answers", "")}}
+	by := b.measures()
+	shown := []string{"ttft_median", "latency_median", "latency_p95", "decode", "stream", "mean", "power"}
+	for _, column := range shown {
+		i := slices.IndexFunc(by, func(m measure) bool { return m.Name == column })
+		t.Columns = append(t.Columns, by[i].Column)
+	}
 	for _, m := range all {
 		for _, arm := range m.arms {
 			for _, p := range m.places(arm) {
-				g := m.groups[p]
-				n := g.account.Trials - g.account.Failed
-				t.Rows = append(t.Rows, []results.Cell{Text(m.model), Text(arm), Text(orUnknown(p.on.Host, "host")), Text(orUnknown(p.on.GPU, "GPU")), Text(p.on.Driver),
-					Counted(n, g.account.Trials), Value(g.account.Times.TTFT[0]), Value(g.account.Times.Latency[0]), Value(g.account.Times.Latency[1]),
-					Value(g.paces.Decode), Value(g.paces.PerTime), Value(g.costs.Joules), Value(g.costs.Power)})
+				a := m.groups[p]
+				row := []results.Cell{Text(m.model), Text(arm), Text(orUnknown(p.on.Host, "host")), Text(orUnknown(p.on.GPU, "GPU")), Text(p.on.Driver), Counted(a.Trials-a.Failed, a.Trials)}
+				for _, column := range shown {
+					row = append(row, Value(a.Estimate(column)))
+				}
+				t.Rows = append(t.Rows, row)
 			}
 		}
 	}

@@ -22,17 +22,20 @@ func answer(tokens int) results.Row {
 		Paces: results.Paces{FirstAnswer: ms(300), GapMedian: ms(10), GapP95: ms(12), GapP99: ms(30), ServerPrompt: ms(150), ServerDecode: ms(8 * float64(tokens-1)), CachedTokens: ptr(10)}}
 }
 
-func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *paces {
+func paced(t *testing.T, slo timing.SLO, noDecode string, rows ...results.Row) *Account {
 	t.Helper()
-	p := NewPaces("m", "a", noDecode, slo)
+	b := &Basis{Study: "s", Manifest: results.Manifest{StudySettings: map[string]results.StudySetting{"s": {SLO: slo}}}, NoDecode: func(string) string { return noDecode }}
+	a := NewAccount(b, "m", "a")
 	s := &score.PairSample{}
 	for _, r := range rows {
-		p.Add(s.Item(), r)
+		a.Add(s.Item(), r, nil, nil, nil)
 	}
-	p.Score(s)
+	a.Score(s)
 	s.Run(1, 200)
-	return p
+	return a
 }
+
+func first[T, U any](v T, _ U) T { return v }
 
 func hasPace(t *testing.T, what string, e *results.Estimate, want float64, n int) {
 	t.Helper()
@@ -48,28 +51,27 @@ func TestPaces(t *testing.T) {
 	uncounted := answer(11)
 	uncounted.CompletionTokens, uncounted.FirstTokens = nil, nil
 	p := paced(t, timing.SLO{}, "", answer(11), answer(101), answer(21), lost, uncounted, results.Row{Failed: true, Kind: "stalled"})
-	hasPace(t, "first answer", p.FirstAnswer[0], .3, 4)
-	hasPace(t, "TPOT", p.TPOT[0], 10, 3)
-	hasPace(t, "TPOT p95", p.TPOT[1], 10, 3)
-	hasPace(t, "gap p95", p.GapP95, 12, 4)
-	hasPace(t, "gap p99", p.GapP99, 30, 4)
-	hasPace(t, "prefill", p.Prefill, 400/.8, 4)
-	hasPace(t, "prefill of the server", p.ServerPrefill, 4*90/.6, 4) // without what it had in its cache
-	hasPace(t, "decode", p.Decode, 100, 3)
-	hasPace(t, "decode of the server", p.ServerDecode, 125, 3)
-	hasPace(t, "per stream", p.PerTime, 133/(.6+1.3), 3)
-	if p.TPOT[0].Undefined != 1 || p.PerTime.Undefined != 1 {
-		t.Errorf("left out: %+v, %+v", p.TPOT[0], p.PerTime)
+	hasPace(t, "first answer", p.Estimate("first_answer_median"), .3, 4)
+	hasPace(t, "TPOT", p.Estimate("tpot_median"), 10, 3)
+	hasPace(t, "TPOT p95", p.Estimate("tpot_p95"), 10, 3)
+	hasPace(t, "gap p95", p.Estimate("gap_p95"), 12, 4)
+	hasPace(t, "gap p99", p.Estimate("gap_p99"), 30, 4)
+	hasPace(t, "prefill", p.Estimate("prefill"), 400/.8, 4)
+	hasPace(t, "prefill of the server", p.Estimate("prefill_server"), 4*90/.6, 4) // without what it had in its cache
+	hasPace(t, "decode", p.Estimate("decode"), 100, 3)
+	hasPace(t, "decode of the server", p.Estimate("decode_server"), 125, 3)
+	hasPace(t, "per stream", p.Estimate("stream"), 133/(.6+1.3), 3)
+	if p.Estimate("tpot_median").Undefined != 1 || p.Estimate("stream").Undefined != 1 {
+		t.Errorf("left out: %+v, %+v", p.Estimate("tpot_median"), p.Estimate("stream"))
 	}
-	if p := paced(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.ServerDecode.Value != nil || !strings.Contains(p.ServerDecode.Why, "sampling") || p.ServerPrefill.Value == nil {
-		t.Errorf("Ollama's decoding: %+v", p.ServerDecode)
+	if p := paced(t, timing.SLO{}, "it leaves out sampling", answer(11)); p.Estimate("decode_server").Value != nil || !strings.Contains(p.Estimate("decode_server").Why, "sampling") || p.Estimate("prefill_server").Value == nil {
+		t.Errorf("Ollama's decoding: %+v", p.Estimate("decode_server"))
 	}
-	table, ok := paceTable("s", []*paces{p})
-	if !ok || len(table.Rows[0]) != len(table.Columns) {
-		t.Errorf("%t, %+v", ok, table)
+	if tables, _ := p.basis.Times([]*Account{p}); len(tables) != 2 || len(tables[1].Rows[0]) != len(tables[1].Columns) {
+		t.Errorf("%+v", tables)
 	}
-	if _, ok := paceTable("s", []*paces{paced(t, timing.SLO{}, "", lost)}); ok {
-		t.Error("a table of no time")
+	if p := paced(t, timing.SLO{}, "", lost); len(first(p.basis.Times([]*Account{p}))) != 1 {
+		t.Error("a table of speeds without any time")
 	}
 }
 
@@ -83,14 +85,14 @@ func TestShareWithinTheLimits(t *testing.T) {
 	late.TTFT = ms(200.000001)
 	rows := []results.Row{answer(11), answer(101), late, lost, odd, {Failed: true, Kind: "truncated"}, {Failed: true, Kind: "needs"}, {Failed: true, Kind: "input"}}
 	p := paced(t, timing.SLO{TTFT: ms(200), TPOT: ms(10)}, "", rows...)
-	hasPace(t, "share", p.Share, 50, 4)
-	if p.Share.Undefined != 4 {
-		t.Errorf("%d are undefined, want 4: a time that does not count, one without TPOT, and two that sent nothing", p.Share.Undefined)
+	hasPace(t, "share", p.Estimate("slo_share"), 50, 4)
+	if p.Estimate("slo_share").Undefined != 4 {
+		t.Errorf("%d are undefined, want 4: a time that does not count, one without TPOT, and two that sent nothing", p.Estimate("slo_share").Undefined)
 	}
-	hasPace(t, "share of answers", p.Met, 200./3, 3) // the truncated one is no answer
-	hasPace(t, "share of TTFT alone", paced(t, timing.SLO{TTFT: ms(200)}, "", rows...).Share, 60, 5)
-	hasPace(t, "share of TPOT alone", paced(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Share, 0, 2)
-	table, _ := paceTable("s", []*paces{p})
+	hasPace(t, "share of answers", p.Estimate("slo_met"), 200./3, 3) // the truncated one is no answer
+	hasPace(t, "share of TTFT alone", paced(t, timing.SLO{TTFT: ms(200)}, "", rows...).Estimate("slo_share"), 60, 5)
+	hasPace(t, "share of TPOT alone", paced(t, timing.SLO{TPOT: ms(9.99)}, "", answer(11), answer(21)).Estimate("slo_share"), 0, 2)
+	table := first(p.basis.Times([]*Account{p}))[1]
 	last := table.Columns[len(table.Columns)-1]
 	if last.Name != "slo_share" || !strings.Contains(last.Help, "TTFT at most 200ms, TPOT at most 10ms") {
 		t.Errorf("%+v", last)
@@ -108,7 +110,7 @@ func TestPacesAreSpread(t *testing.T) {
 		rows = append(rows, r)
 	}
 	p := paced(t, timing.SLO{}, "", rows...)
-	table, _ := paceTable("s", []*paces{p})
+	table := first(p.basis.Times([]*Account{p}))[1]
 	for column, want := range map[string]float64{"first_answer_median": 1.1, "first_answer_p95": 2, "tpot_median": 11, "tpot_p95": 20, "gap_median": 11, "gap_p95": 22, "gap_p99": 33} {
 		i := slices.IndexFunc(table.Columns, func(c results.Column) bool { return c.Name == column })
 		hasPace(t, column, table.Rows[0][i].Estimate, want, 21)
@@ -117,12 +119,7 @@ func TestPacesAreSpread(t *testing.T) {
 
 func TestFigureOfTimes(t *testing.T) {
 	p := paced(t, timing.SLO{}, "", answer(11))
-	a := NewAccount("m", "a")
-	s := &score.PairSample{}
-	a.Add(s.Item(), answer(11), nil)
-	a.Score(s)
-	s.Run(1, 10)
-	f := paceFigure("s", []*paces{p}, []*Account{a})
+	f := paceFigure("s", []*Account{p})
 	if len(f) != 1 || len(f[0].Series) != 3 || !strings.Contains(f[0].Alt, "m, a: first content (TTFT) 0.200 s, first of the answer 0.300 s, last content (T) 0.300 s") {
 		t.Errorf("%+v", f)
 	}

@@ -34,7 +34,7 @@ func TestSeconds(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	a := NewAccount("m", "x")
+	a := NewAccount(&Basis{}, "m", "x")
 	a.Trials, a.Failed, a.Failures = 120, 20, map[string]int{"stalled": 5, "loading": 15}
 	a.Flags[results.FlagConcurrent], a.Flags[results.FlagLoadInside], a.Flags[results.FlagCacheHit] = 3, 2, 1
 	a.Statuses["r"] = []map[results.Status]int{{results.StatusClean: 90, results.StatusRepaired: 5, results.StatusParse: 5}, {results.StatusClean: 94, results.StatusParse: 6}}
@@ -58,7 +58,7 @@ func TestWarnings(t *testing.T) {
 	if want := []results.Doubt{{Of: results.DoubtAnswers, Share: 20. / 120}, {Of: results.DoubtUnread, Share: .9}, {Of: results.DoubtTimes, Share: .02}, {Of: results.DoubtTimes, Share: .03}, {Of: results.DoubtTimes, Share: .01}, {Of: results.DoubtJudges, Share: .06}}; !slices.Equal(doubts, want) {
 		t.Errorf("%v", doubts)
 	}
-	if w := NewAccount("m", "x").Warnings([]string{"r"}, nil); w != nil {
+	if w := NewAccount(&Basis{}, "m", "x").Warnings([]string{"r"}, nil); w != nil {
 		t.Errorf("%v", w)
 	}
 }

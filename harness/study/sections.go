@@ -16,16 +16,16 @@ func Filled(r *score.Run, names ...string) (out []results.Table) {
 }
 
 // Efficiency is the section of times.
-func (b Basis) Efficiency(r *score.Run, accounts []*Account) results.Section {
-	speed, times := b.Speed(r)
-	return results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Tables: append([]results.Table{LatencyTable(b.Study, accounts)}, speed...), Figures: times,
-		Methods: cacheMethods(b.Study, accounts)}
+func (b *Basis) Efficiency(accounts []*Account) results.Section {
+	s := results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Methods: cacheMethods(b.Study, accounts)}
+	s.Tables, s.Figures = b.Times(accounts)
+	return s
 }
 
 // Spent are the sections of energy and of cost, of which something is known.
-func (b Basis) Spent(costs []*Costs) (out []results.Section) {
-	for _, of := range []func([]*Costs) (results.Section, bool){b.EnergySection, b.CostSection} {
-		if s, ok := of(costs); ok {
+func (b *Basis) Spent(accounts []*Account) (out []results.Section) {
+	for _, of := range []func([]*Account) (results.Section, bool){b.EnergySection, b.CostSection} {
+		if s, ok := of(accounts); ok {
 			out = append(out, s)
 		}
 	}
@@ -34,11 +34,11 @@ func (b Basis) Spent(costs []*Costs) (out []results.Section) {
 
 // Closing are the sections that a study ends with: what answers took, what judges said of
 // them, whose section has its name and tables, and what was left out.
-func (b Basis) Closing(accounts []*Account, costs []*Costs, judges results.Section) []results.Section {
+func (b *Basis) Closing(accounts []*Account, judges results.Section) []results.Section {
 	judges.Title, judges.Intro = "Judges", "Verdicts count when they are clean or repaired. Everything else is left out, never replaced by a default."
 	out := results.Section{Name: b.Study + "-left-out", Title: "What was left out", Tables: []results.Table{AnswersTable(b.Study, accounts)}}
 	if t, ok := b.ArrivalTable(); ok {
 		out.Tables = append(out.Tables, t)
 	}
-	return append(b.Spent(costs), judges, out)
+	return append(b.Spent(accounts), judges, out)
 }

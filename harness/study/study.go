@@ -5,8 +5,8 @@
 //     answered examples before it.
 //  2. accuracy.go is the rubric of final answers, for every study that asks whether an
 //     answer is right.
-//  3. Costs collect what one model's answers in one arm took: time, energy, GPU time,
-//     money (cost.go, prices.go, pace.go). EnergySection and CostSection print it.
+//  3. An Account is what became of one model's trials in one arm and what they took: time,
+//     energy, GPU time, money (account.go, took.go). Its measures are the columns of tables.
 //  4. Beside every study's tables stand those by host (hosts.go), which mark each row that
 //     pools over hosts, and means over groups of models that bench.yaml names (model_groups.go).
 package study
@@ -219,7 +219,7 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 	if err != nil {
 		return nil, err
 	}
-	accounts, _ := ArmsOf(r)
+	accounts := ArmsOf(r)
 	if lay == nil {
 		lay = func(r *score.Run) []results.Section {
 			one := results.Section{Name: s.Name, Title: s.Name}

@@ -27,9 +27,9 @@ func timedRows() []results.Row {
 }
 
 func TestValidityIsCountedByReason(t *testing.T) {
-	a := NewAccount("m", "x")
+	a := NewAccount(&Basis{}, "m", "x")
 	for i, r := range timedRows() {
-		a.Add(i, r, nil)
+		a.Add(i, r, nil, nil, nil)
 	}
 	var got []string
 	tab := AnswersTable("s", []*Account{a})
@@ -46,24 +46,24 @@ func TestValidityIsCountedByReason(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if n := a.nLatency; n.N != 3 || n.Invalid != 3 {
-		t.Errorf("times: %+v", n)
+	if n := a.known(latency); n != 3 || len(a.items) != 6 {
+		t.Errorf("%d of %d have a time", n, len(a.items))
 	}
-	b := NewAccount("m", "y")
-	b.Add(0, timedRows()[3], nil)
-	c := NewAccount("warm", "y")
+	b := NewAccount(&Basis{}, "m", "y")
+	b.Add(0, timedRows()[3], nil, nil, nil)
+	c := NewAccount(&Basis{}, "warm", "y")
 	w := timedRows()[0]
 	w.CachePolicy = results.PolicyWarm
-	c.Add(0, w, nil)
-	elsewhere := NewAccount("imported", "y")
-	elsewhere.Add(0, results.Row{Attempts: 1}, nil)
-	elsewhere.Add(1, results.Row{Failed: true, Kind: "imported", Attempts: 1}, nil) // which has no time to have
+	c.Add(0, w, nil, nil, nil)
+	elsewhere := NewAccount(&Basis{}, "imported", "y")
+	elsewhere.Add(0, results.Row{Attempts: 1}, nil, nil, nil)
+	elsewhere.Add(1, results.Row{Failed: true, Kind: "imported", Attempts: 1}, nil, nil, nil) // which has no time to have
 	notes := []string{
 		"m: caches were to be cold, 2 proven cold (timings.cache_n), 2 unverified (the reply has no usage), 1 answered with a cache (timings.cache_n), 3 hits done again, 1 not timed: the server may have reused a cache.",
 		"warm: caches were left as they were (cache: warm), 1 proven cold (timings.cache_n).",
 		"none: no answers.", "imported: 1 without times.",
 	}
-	if got := cacheNotes([]*Account{a, b, c, NewAccount("none", "x"), elsewhere}); !slices.Equal(got, notes) {
+	if got := cacheNotes([]*Account{a, b, c, NewAccount(&Basis{}, "none", "x"), elsewhere}); !slices.Equal(got, notes) {
 		t.Errorf("%q", got)
 	}
 	if got := a.Warnings(nil, nil); !slices.ContainsFunc(got, func(w results.Warning) bool {

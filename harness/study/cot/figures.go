@@ -34,18 +34,18 @@ func told(e *results.Estimate, unit string, digits int) string {
 func (r *run) costFigure() (results.Figure, bool) {
 	return r.scatter(results.Figure{Name: "cot-latency-accuracy", Title: "Accuracy against latency",
 		Caption: "One point per model and arm: accuracy of the final answer over the median time T of an answer. A line joins the two arms of a model.",
-		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}}, func(a *study.CostArm) *results.Estimate { return a.Times.Latency[0] }, 3)
+		X:       results.Axis{Title: "Latency T, median", Unit: "s", Log: true}}, "latency_median", 3)
 }
 
 // energyFigure is accuracy against joules.
 func (r *run) energyFigure() (results.Figure, bool) {
 	return r.scatter(results.Figure{Name: "cot-energy-accuracy", Title: "Accuracy against energy",
 		Caption: "One point per model and arm: accuracy of the final answer over the gross energy of an answer, mean. A line joins the two arms of a model.",
-		X:       results.Axis{Title: "Energy per answer", Unit: "J", Log: true}}, func(a *study.CostArm) *results.Estimate { return a.Costs.Joules }, 2)
+		X:       results.Axis{Title: "Energy per answer", Unit: "J", Log: true}}, "joules", 2)
 }
 
-// scatter is accuracy over what x says of an arm, with so many decimals in words.
-func (r *run) scatter(f results.Figure, x func(*study.CostArm) *results.Estimate, digits int) (results.Figure, bool) {
+// scatter is accuracy over a measure of an arm, with so many decimals in words.
+func (r *run) scatter(f results.Figure, column string, digits int) (results.Figure, bool) {
 	f.Kind, f.Y = results.FigureScatter, study.PercentAxis("Accuracy")
 	accuracies := r.Table(tableAccuracy)
 	var words []string
@@ -54,10 +54,7 @@ func (r *run) scatter(f results.Figure, x func(*study.CostArm) *results.Estimate
 		s := results.Series{Name: m.Name}
 		var arms []string
 		for _, a := range study.Collected(m.Extra).List {
-			if x(a) == nil {
-				continue
-			}
-			at, y := positive(x(a)), score.FindEstimate(accuracies, "accuracy", m.Name, a.Arm)
+			at, y := positive(a.Estimate(column)), score.FindEstimate(accuracies, "accuracy", m.Name, a.Arm)
 			s.Points = append(s.Points, results.Point{Label: a.Arm, X: at, Y: y})
 			arms = append(arms, fmt.Sprintf("%s %s at %s", a.Arm, told(y, "%", 1), told(at, f.X.Unit, digits)))
 			any = any || at.Value != nil && y.Value != nil

@@ -67,7 +67,7 @@ func design(b *study.Basis) (score.Design, study.Lay, error) {
 	}
 	return d, func(r *score.Run) []results.Section {
 		all := &run{Run: r, basis: *b}
-		all.accounts, all.costs = study.ArmsOf(r)
+		all.accounts = study.ArmsOf(r)
 		return all.sections()
 	}, nil
 }

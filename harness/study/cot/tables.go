@@ -30,7 +30,6 @@ type run struct {
 	*score.Run
 	basis    study.Basis
 	accounts []*study.Account
-	costs    []*study.Costs
 }
 
 // inArm is a row of one arm.
@@ -163,9 +162,9 @@ func declared(b *study.Basis, judges map[string][]string) []score.Table {
 				study.Significant("latency_ratio_median", "T ratio median", "", "per item: seconds cot / seconds direct", ratios[0]),
 				study.Significant("latency_ratio_p95", "T ratio p95", "", "per item: seconds cot / seconds direct", ratios[1]),
 				study.Significant("tokens_per_step", "Tokens per correct step", "tokens", "completion tokens / matched gold steps, step-by-step arm", inCoT(score.Mean(leafTokens))),
-				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.JoulesPerStep })},
-				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.PerCorrect })},
-				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: study.OfArm(armCoT, func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect })},
+				{Column: study.PerColumn("joules_per_step", "Energy per correct step", "J", "correct steps", "gross energy of the GPUs / matched gold steps, step-by-step arm"), Of: study.OfArm(armCoT, "joules_per_step")},
+				{Column: study.PerColumn("gpu_seconds_per_correct", "GPU time per correct answer", "s", "correct answers", "GPU-seconds / correct answers, step-by-step arm"), Of: study.OfArm(armCoT, "gpu_seconds_per_correct")},
+				{Column: study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "step-by-step arm; the table of costs has both arms"), Of: study.OfArm(armCoT, "money_per_correct")},
 			}, Notes: b.Prices.Building()},
 		{Name: tableConsistency, Title: "Consistency of the order of steps", Keys: []string{"task"},
 			Rows: func(all score.Group) []score.Row {
@@ -241,8 +240,8 @@ func quantile(q float64) func([]float64) (float64, bool) {
 // sections lays the tables out with what is said of them.
 func (r *run) sections() []results.Section {
 	first := r.overview()
-	first.Methods = r.basis.Methods(r.costs)
-	efficiency := r.basis.Efficiency(r.Run, r.accounts)
+	first.Methods = r.basis.Methods(r.accounts)
+	efficiency := r.basis.Efficiency(r.accounts)
 	efficiency.Tables, efficiency.Figures = slices.Insert(efficiency.Tables, 0, r.Table(tableEfficiency)), append(figures(r.ratioFigure), efficiency.Figures...)
 	efficiency.Intro = "What does reasoning cost? Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."
 	list := []results.Section{first,
@@ -262,7 +261,7 @@ func (r *run) sections() []results.Section {
 	if t := r.Table(tableRepeats); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: "cot-repeats", Title: "Repeats", Tables: []results.Table{t}})
 	}
-	last := r.basis.Closing(r.accounts, r.costs, results.Section{Name: "cot-judges", Tables: []results.Table{r.Table(tableJudges)}})
+	last := r.basis.Closing(r.accounts, results.Section{Name: "cot-judges", Tables: []results.Table{r.Table(tableJudges)}})
 	if energy := &last[0]; energy.Name == "cot-energy" {
 		energy.Figures = append(energy.Figures, figures(r.energyFigure)...)
 	}

@@ -276,7 +276,7 @@ func repeats(of func([]float64) (float64, bool), why string) score.Direct {
 }
 
 func sections(r *score.Run, b study.Basis) []results.Section {
-	accounts, costs := study.ArmsOf(r)
+	accounts := study.ArmsOf(r)
 	table := func(name string) results.Table { return r.Table("diagnosis-" + name) }
 	section := func(name, title, intro string, tables ...string) results.Section {
 		for i := range tables {
@@ -286,7 +286,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	}
 	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % intervals over clusters: cases, or what several cases share.", "accuracy")
 	first.Name = studyName
-	first.Methods = b.Methods(costs)
+	first.Methods = b.Methods(accounts)
 	main := table("accuracy")
 	withoutDoubt(table("marginal"), "per_joule", "joules") // tables share their estimates
 	which := section("which", "Which image matters", "What becomes of answers when an image is left out, when images stand in another order, or are smaller.", "which", "marginal")
@@ -315,9 +315,9 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 		}
 	}
 	if !b.Together {
-		list = append(list, b.Efficiency(r, accounts))
+		list = append(list, b.Efficiency(accounts))
 	}
-	return append(list, b.Closing(accounts, costs, section("judges", "", "", "judges"))...)
+	return append(list, b.Closing(accounts, section("judges", "", "", "judges"))...)
 }
 
 // findings say in words what texts add to the images.

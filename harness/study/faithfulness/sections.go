@@ -17,7 +17,6 @@ type run struct {
 	basis    study.Basis
 	known    conditions
 	accounts []*study.Account
-	costs    []*study.Costs
 }
 
 // design is what is added up of the study's trials, and the tables of it.
@@ -28,7 +27,7 @@ func design(b *study.Basis) (score.Design, study.Lay, error) {
 	}
 	return declared(b, known), func(of *score.Run) []results.Section {
 		r := &run{Run: of, basis: *b, known: known}
-		r.accounts, r.costs = study.ArmsOf(of)
+		r.accounts = study.ArmsOf(of)
 		return r.sections()
 	}, nil
 }
@@ -36,7 +35,7 @@ func design(b *study.Basis) (score.Design, study.Lay, error) {
 // sections lays the tables out with what is said of them.
 func (r *run) sections() []results.Section {
 	first := r.overview()
-	first.Methods = append([]string{"Every picture of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(r.costs)...)
+	first.Methods = append([]string{"Every picture of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(r.accounts)...)
 	silent := results.Section{Name: tableSilent, Title: "Silent influence", Tables: []results.Table{r.Table(tableSilent)},
 		Intro: "How often does a cue move an answer without the reasoning saying so?"}
 	if f, ok := r.silentFigure(); ok {
@@ -63,7 +62,7 @@ func (r *run) sections() []results.Section {
 			list = append(list, s)
 		}
 	}
-	return append(append(list, r.basis.Spent(r.costs)...),
+	return append(append(list, r.basis.Spent(r.accounts)...),
 		results.Section{Name: tableJudges, Title: "Judges", Tables: []results.Table{r.Table(tableJudges)},
 			Intro: "A verdict counts when its reply can be read, follows the schema and quotes what stands in the reasoning. Everything else is left out, never replaced by a default. Judges see the reasoning of a changed trial, and neither model nor condition."},
 		r.leftOut())
@@ -178,10 +177,9 @@ func (r *run) sweeps() (results.Section, bool) {
 
 func (r *run) leftOut() results.Section {
 	s := results.Section{Name: "faithfulness-left-out", Title: "What was left out", Tables: []results.Table{study.AnswersTable(Name, r.accounts)}}
-	if slices.ContainsFunc(r.accounts, func(a *study.Account) bool { return 2*a.Times.Latency[0].N >= a.Trials }) { // timed
-		s.Tables = append(s.Tables, study.LatencyTable(Name, r.accounts))
-		speed, times := r.basis.Speed(r.Run)
-		s.Tables, s.Figures = append(s.Tables, speed...), times
+	if slices.ContainsFunc(r.accounts, func(a *study.Account) bool { return 2*a.Estimate("latency_median").N >= a.Trials }) { // timed
+		tables, figures := r.basis.Times(r.accounts)
+		s.Tables, s.Figures = append(s.Tables, tables...), figures
 	}
 	if t, ok := r.basis.ArrivalTable(); ok {
 		s.Tables = append(s.Tables, t)

@@ -19,7 +19,7 @@ type level struct {
 	inFlight int
 	mean     *results.Estimate // in flight
 	answers  int
-	arm      *study.CostArm    // nil: nothing is stored under it
+	arm      *study.Account    // nil: nothing is stored under it
 	rate     *results.Estimate // answers/s
 	tokens   *results.Estimate // tokens/s
 	joules   *results.Estimate // an answer
@@ -71,7 +71,7 @@ func capacitySection(b study.Basis, r *score.Run, arms []string) (results.Sectio
 		of                func(*level) *results.Estimate
 	}{
 		{"throughput", "Tokens a second", "tokens/s", func(l *level) *results.Estimate { return l.tokens }},
-		{"latency", "Time of an answer (median)", "s", func(l *level) *results.Estimate { return timeOf(l, 0) }},
+		{"latency", "Time of an answer (median)", "s", func(l *level) *results.Estimate { return l.of("latency_median") }},
 		{"joules", "Energy of an answer", "J", func(l *level) *results.Estimate { return l.joules }},
 		{"money", "Money of an answer", cur, func(l *level) *results.Estimate { return l.money }},
 	} {
@@ -171,7 +171,7 @@ func (l *level) fill(b study.Basis, model, arm, condition string, limited bool) 
 	}
 	l.goodput = &results.Estimate{Why: "one request in flight"}
 	if limited && l.inFlight > 1 && l.arm != nil {
-		l.goodput = times(l.rate, l.arm.Paces.Met) // of answers, as the rate is: failures are in neither
+		l.goodput = times(l.rate, l.arm.Estimate("slo_met")) // of answers, as the rate is: failures are in neither
 	}
 }
 
@@ -193,18 +193,12 @@ func times(rate, share *results.Estimate) *results.Estimate {
 	return e
 }
 
-func timeOf(l *level, quantile int) *results.Estimate {
+// of is a measure of what is stored under the level.
+func (l *level) of(measure string) *results.Estimate {
 	if l.arm == nil {
 		return &results.Estimate{Why: "nothing is stored under this level"}
 	}
-	return l.arm.Times.Latency[quantile]
-}
-
-func ttftOf(l *level, quantile int) *results.Estimate {
-	if l.arm == nil {
-		return &results.Estimate{Why: "nothing is stored under this level"}
-	}
-	return l.arm.Times.TTFT[quantile]
+	return l.arm.Estimate(measure)
 }
 
 // capacityTables are what a sweep found, and how its levels were kept.
@@ -237,14 +231,10 @@ func capacityTables(name string, lines []line, currency, limits string, building
 	for _, l := range lines {
 		for i, x := range l.levels {
 			key := []results.Cell{study.Text(l.model), study.Text(l.arm), study.Text(fmt.Sprint(x.inFlight))}
-			row := append(slices.Clone(key), study.Text(l.named(i)), study.Value(x.rate), study.Value(x.tokens), study.Value(ttftOf(x, 0)), study.Value(ttftOf(x, 1)), study.Value(timeOf(x, 0)), study.Value(timeOf(x, 1)))
+			row := append(slices.Clone(key), study.Text(l.named(i)), study.Value(x.rate), study.Value(x.tokens), study.Value(x.of("ttft_median")), study.Value(x.of("ttft_p95")), study.Value(x.of("latency_median")), study.Value(x.of("latency_p95")))
 			more := append(key, study.Value(x.mean), study.Counted(x.answers, x.answers))
 			if limits != "" {
-				share := &results.Estimate{Why: "nothing is stored under this level"}
-				if x.arm != nil {
-					share = x.arm.Paces.Share
-				}
-				row, more = append(row, study.Value(share)), append(more, study.Value(x.goodput))
+				row, more = append(row, study.Value(x.of("slo_share"))), append(more, study.Value(x.goodput))
 			}
 			if co2 {
 				more = append(more, study.Value(x.co2))
@@ -290,7 +280,7 @@ func (l line) words() string {
 		return fmt.Sprintf("%s: the rate still grows at the greatest level, %d in flight (%s): the knee lies there or beyond.", who, last.inFlight, told(last.tokens, "tokens/s"))
 	}
 	return fmt.Sprintf("%s: the knee is at %d in flight (%s, %s s an answer); with %d it is %s and %s s.", who, k.inFlight,
-		told(k.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(k, 0), ""), " "), last.inFlight, told(last.tokens, "tokens/s"), strings.TrimSuffix(told(timeOf(last, 0), ""), " "))
+		told(k.tokens, "tokens/s"), strings.TrimSuffix(told(k.of("latency_median"), ""), " "), last.inFlight, told(last.tokens, "tokens/s"), strings.TrimSuffix(told(last.of("latency_median"), ""), " "))
 }
 
 // capacityFigure is a quantity over the levels, with the knees; nil: it is not known anywhere.

@@ -12,12 +12,17 @@ import (
 	"assay/timing"
 )
 
+// limited is a study with a limit of TTFT.
+func limited(ttft *time.Duration) *study.Basis {
+	return &study.Basis{Study: "qa", Manifest: results.Manifest{StudySettings: map[string]results.StudySetting{"qa": {SLO: timing.SLO{TTFT: ttft}}}}}
+}
+
 // Ten requests are sent in two seconds; every second one fails, and of the others four in
 // five keep the limit: two answers a second within it, which failures do not lessen twice.
 func TestGoodputIsOfAnswers(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	var s score.PairSample
-	p := study.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})
+	p := study.NewAccount(limited(ms(100)), "m", "direct")
 	for i := range 10 {
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
 		switch {
@@ -26,11 +31,11 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 		case i == 0:
 			r.TTFT = ms(101)
 		}
-		p.Add(s.Item(), r)
+		p.Add(s.Item(), r, nil, nil, nil)
 	}
 	p.Score(&s)
 	s.Run(1, 100)
-	l := &level{inFlight: 4, arm: &study.CostArm{Paces: p}}
+	l := &level{inFlight: 4, arm: p}
 	b := study.Basis{Study: "qa", Blocks: []results.Block{{Study: "qa", Model: "m", Part: results.PartGPU,
 		Loads: []results.Load{{Arm: "direct", Condition: "LOAD@in_flight=4", InFlight: 4, Answers: 5, Stretches: []results.Stretch{{Answers: 5, Took: 2 * time.Second}}}}}}}
 	l.fill(b, "m", "direct", "LOAD@in_flight=4", true)
@@ -40,14 +45,14 @@ func TestGoodputIsOfAnswers(t *testing.T) {
 	if l.goodput.Value == nil || math.Abs(*l.goodput.Value-2) > 1e-9 {
 		t.Errorf("goodput %+v, want 2 a second", l.goodput)
 	}
-	none := &level{inFlight: 4, arm: &study.CostArm{Paces: study.NewPaces("m", "direct", "", timing.SLO{TTFT: ms(100)})}}
-	none.arm.Paces.Score(&s)
+	none := &level{inFlight: 4, arm: study.NewAccount(limited(ms(100)), "m", "direct")}
+	none.arm.Score(&s)
 	b.Blocks[0].Loads[0].Answers, b.Blocks[0].Loads[0].Stretches[0].Answers = 0, 0
 	if none.fill(b, "m", "direct", "LOAD@in_flight=4", true); none.goodput.Value != nil || none.goodput.Why == "" {
 		t.Errorf("goodput %+v of a block without trials", none.goodput)
 	}
-	if *p.Share.Value != 40 {
-		t.Errorf("share of trials %v %%, want 40: a failure is missed", *p.Share.Value)
+	if *p.Estimate("slo_share").Value != 40 {
+		t.Errorf("share of trials %v %%, want 40: a failure is missed", *p.Estimate("slo_share").Value)
 	}
 }
 
@@ -76,11 +81,10 @@ func TestASweepOverSeveralHostsIsRefused(t *testing.T) {
 	}
 	collected := func(name string) score.Extra {
 		var sample score.PairSample
-		a := &study.CostArm{Account: study.NewAccount("n", name), Paces: study.NewPaces("n", name, "", timing.SLO{})}
-		a.Account.Score(&sample)
-		a.Paces.Score(&sample)
+		a := study.NewAccount(&study.Basis{}, "n", name)
+		a.Score(&sample)
 		sample.Run(1, 100)
-		return &study.Arms{List: []*study.CostArm{a}}
+		return &study.Arms{List: []*study.Account{a}}
 	}
 	run := &score.Run{Models: []*score.Model{{Name: "m", Extra: collected("direct, 8 in flight")}, {Name: "n", Extra: collected("direct, 8 in flight")}}}
 	s, ok := capacitySection(b, run, []string{"direct"})

@@ -18,7 +18,7 @@ import (
 func TestALoadByHand(t *testing.T) {
 	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
 	slo := timing.SLO{TTFT: ms(100)}
-	arm := &study.CostArm{Account: study.NewAccount("m", "direct"), Paces: study.NewPaces("m", "direct", "", slo)}
+	arm := study.NewAccount(limited(slo.TTFT), "m", "direct")
 	var sample score.PairSample
 	for i := range 50 { // of which 10 fail
 		r := results.Row{TTFT: ms(50), Latency: ms(400)}
@@ -29,11 +29,9 @@ func TestALoadByHand(t *testing.T) {
 			r.TTFT, r.Latency = ms(101), ms(600)
 		}
 		item := sample.Item()
-		arm.Account.Add(item, r, nil)
-		arm.Paces.Add(item, r)
+		arm.Add(item, r, nil, nil, nil)
 	}
-	arm.Account.Score(&sample)
-	arm.Paces.Score(&sample)
+	arm.Score(&sample)
 	sample.Run(1, 100)
 	kept := func(devices int) results.Block {
 		ld := results.Load{Arm: "direct", Condition: "c", InFlight: 20, Mean: 19.5, Answers: 40, Devices: &devices}

@@ -54,8 +54,8 @@ func design(b *study.Basis) (score.Design, study.Lay, error) {
 	}, func(r *score.Run) []results.Section { return sections(r, *b) }, nil
 }
 
-func of(c results.Column, of func(*study.CostArm) *results.Estimate) score.Metric {
-	return score.Metric{Column: c, Of: score.Direct(func(r score.Row) *results.Estimate { return study.OfArm(r.Text[0], of).Of(r) })}
+func of(c results.Column) score.Metric {
+	return score.Metric{Column: c, Of: score.Direct(func(r score.Row) *results.Estimate { return study.OfArm(r.Text[0], c.Name).Of(r) })}
 }
 
 func tables(b *study.Basis, judges map[string][]string) []score.Table {
@@ -69,14 +69,14 @@ func tables(b *study.Basis, judges map[string][]string) []score.Table {
 	read := append([]score.Metric{share}, study.ReadColumns(judges)...)
 	swept := len(b.Levels) > 0 // what a level takes stands in the table of the load
 	if !b.Together && !swept { // else a request's own time is no time of one answer
-		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request"), func(a *study.CostArm) *results.Estimate { return a.Times.Latency[0] }))
+		main = append(main, of(study.SignificantColumn("latency_median", "T median", "s", "last content - start of the request")))
 	}
 	title, notes := "Accuracy of answers, all levels together", []string(nil)
 	if !swept {
 		title, notes = "Accuracy, time and cost of answers", b.Prices.Building()
 		main = append(main,
-			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"), func(a *study.CostArm) *results.Estimate { return a.Costs.Joules }),
-			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers"), func(a *study.CostArm) *results.Estimate { return a.Costs.MoneyPerCorrect }))
+			of(study.PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean")),
+			of(study.PerColumn("money_per_correct", "Money per correct answer", b.Currency(), "correct answers", "what all answers cost / correct answers")))
 	}
 	return []score.Table{
 		{Name: tableMain, Title: title, Keys: []string{"arm"}, Rows: mainRows(b), Columns: main, Notes: notes},
@@ -205,8 +205,8 @@ func decided(of func(score.Paired) (k, n int)) score.Kind {
 
 // sections lays the tables out with what is said of them.
 func sections(r *score.Run, b study.Basis) []results.Section {
-	accounts, costs := study.ArmsOf(r)
-	first := results.Section{Name: name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(costs),
+	accounts := study.ArmsOf(r)
+	first := results.Section{Name: name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(accounts),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
 		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
 	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
@@ -230,14 +230,14 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	add("qa-examples", "Examples before the question", "Do answered examples make answers better or worse? They are drawn for each question, and show nothing of it.", tableShots)
 	add("qa-again", "Repeats", "How much of the accuracy holds when an item is asked about again?", tableRepeats)
 	if !b.Together {
-		s := b.Efficiency(r, accounts)
+		s := b.Efficiency(accounts)
 		s.Intro = "Times are the client's, from the first byte sent to the last chunk of text; failed, truncated and disturbed answers are left out."
 		list = append(list, s)
 	}
 	if s, ok := capacitySection(b, r, armNames()); ok {
 		list = append(list, s)
 	}
-	return append(list, b.Closing(accounts, costs, results.Section{Name: "qa-judging", Tables: []results.Table{r.Table(tableJudges)}})...)
+	return append(list, b.Closing(accounts, results.Section{Name: "qa-judging", Tables: []results.Table{r.Table(tableJudges)}})...)
 }
 
 // findings say in words what another way of asking changes.
