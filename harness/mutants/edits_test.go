@@ -76,6 +76,12 @@ all["prompts."+name+" (text)"] = string(digest)`},
 		{dir: "harness/study", mutants: []mutant{
 			{"models of other items are drawn together", "interval", "models[0].items", "0"},
 			{"draws without a value count", "interval", "!math.IsNaN(total)", "total > 0 || math.IsNaN(total)"},
+			{"a trial without a number is not left out", "among.note", "n.Invalid++", "_ = 0"},
+			{"a time that does not count is undefined", "among.note", "of == ofTimed && a.has(latency, i)", "of == ofTimed"},
+			{"energy is that of failures, too", "among.note", "of == ofAnswers && a.has(answered, i)", "of == ofAnswers"},
+			{"a trial counts for its item once", "Account.perItem", "a.sample.Add(a.each[0], int(at), 1)", "a.sample.Add(a.each[0], int(at), 0)"},
+			{"every trial is an item", "Account.perItem", "at != last", "true"},
+			{"answers within the limits count failures", "Account.limits", "!r.Failed", "true"},
 		}},
 		{dir: "results/stats", tests: "TestPerDoubling", mutants: []mutant{
 			{"slopes over the level itself", "PerDoubling", "math.Log2(l)", "l"},
@@ -371,12 +377,6 @@ func figures() []suite {
 		{dir: "harness/study", tests: "TestPacesAreSpread|TestPowerIsOfKnownShares", mutants: []mutant{
 			{"p95 is p90", "Account.pair", ".95", ".9"},
 			{"power over times that are not known", "Account.spent", "!a.together && timed", "timed"},
-			{"a trial without a number is not left out", "among.note", "n.Invalid++", "_ = 0"},
-			{"a time that does not count is undefined", "among.note", "of == ofTimed && a.has(latency, i)", "of == ofTimed"},
-			{"energy is that of failures, too", "among.note", "of == ofAnswers && a.has(answered, i)", "of == ofAnswers"},
-			{"a trial counts for its item once", "Account.perItem", "a.sample.Add(a.each[0], int(at), 1)", "a.sample.Add(a.each[0], int(at), 0)"},
-			{"every trial is an item", "Account.perItem", "at != last", "true"},
-			{"answers within the limits count failures", "Account.limits", "!r.Failed", "true"},
 		}},
 		{dir: "harness/study/qa", tests: "TestGoodputIsAsUnsureAsBoth|TestALoadByHand", mutants: []mutant{
 			{"goodput is as unsure as the rate", "times", "(s-*share.Value)/100**rate.Value", "0"},
@@ -386,7 +386,8 @@ func figures() []suite {
 			{"the processors' part counts too", "level.fill", "x.Part != results.PartGPU", "false"},
 		}},
 		{dir: "harness/study", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked", mutants: []mutant{
-			{"p95 by host is the median", "tableOf", `a.Estimate(column)`, `a.Estimate(strings.ReplaceAll(column, "p95", "median"))`},
+			{"p95 by host is the median", "Basis.byHost", `a.Estimate(column)`, `a.Estimate(strings.ReplaceAll(column, "p95", "median"))`},
+			{"a trial is timed where the one before it was", "whereabouts.of", "t.Key == k", "true"},
 			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},
 		}},
 		{dir: "results/store", tests: "TestTheLonger|TestAllThatIs|TestAVerdict|TestItemsOfOther", mutants: []mutant{

@@ -113,7 +113,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest, rated 
 		if err != nil {
 			return nil, nil, err
 		}
-		secs, err := b.study(proto, sessions)
+		secs, err := b.study(proto)
 		if ok, err := b.whole(name, err); err != nil {
 			return nil, nil, err
 		} else if ok {
@@ -135,7 +135,7 @@ func sections(ctx context.Context, st *store.Store, man results.Manifest, rated 
 }
 
 // study is a study's sections; none where it has no trials.
-func (b *builder) study(s study.Study, sessions []results.Session) ([]results.Section, error) {
+func (b *builder) study(s study.Study) ([]results.Section, error) {
 	if begun, err := hasTrials(b.ctx, b.st, s.Name); err != nil || !begun {
 		return nil, err
 	}
@@ -145,11 +145,6 @@ func (b *builder) study(s study.Study, sessions []results.Session) ([]results.Se
 	}
 	if err != nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, err)
-	}
-	if study.SeveralHosts(sessions) {
-		if secs, err = study.BesideByHost(b.ctx, b.st, s.Name, sessions, secs, kinds.NoDecode); err != nil {
-			return nil, err
-		}
 	}
 	if err := tellLevels(b.man, s.Name, secs); err != nil {
 		return nil, err

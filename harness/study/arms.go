@@ -22,6 +22,8 @@ type Arms struct {
 	unread       func(*score.Scored) bool
 	verdicts     map[string][]int
 	said         map[string][]results.Status // of the latest trial
+	places       map[place]*Account          // where the store knows several
+	differ       difference                  // of those, set by Score
 }
 
 // NewArms makes an empty one. order is all arms as tables have them, turns is how
@@ -91,6 +93,9 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said, known(a.right, &right), known(a.steps, &steps))
+	if a.basis.where != nil {
+		a.at(place{x.Arm, a.basis.where.of(t.Row.Key)}, x.together).Add(item, t.Row, nil, nil, nil)
+	}
 	if !t.Row.Failed && a.unread(t) {
 		x.Unread++
 		if a.judgeRead >= 0 {
@@ -109,9 +114,33 @@ func (a *Arms) Add(item int, t *score.Scored) {
 
 // Score adds what trials took to a sample whose Run will fill it.
 func (a *Arms) Score(s *score.PairSample) {
+	var all []results.Hardware
+	for p := range a.places {
+		all = append(all, p.on)
+	}
+	a.differ = differ(all)
 	for _, x := range a.List {
 		x.Score(s)
+		for _, p := range a.placesOf(x.Arm) {
+			if a.differ.any() {
+				a.places[p].Score(s)
+			}
+		}
 	}
+}
+
+// at finds the account of a place or makes it.
+func (a *Arms) at(p place, together bool) *Account {
+	x := a.places[p]
+	if x == nil {
+		x = NewAccount(a.basis, a.model, p.arm)
+		x.together = together
+		if a.places == nil {
+			a.places = map[place]*Account{}
+		}
+		a.places[p] = x
+	}
+	return x
 }
 
 // Beside is Arms with what else a study collects of a model.

@@ -11,6 +11,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,6 +38,9 @@ type Basis struct {
 	Spread map[string]string
 	// Shots are the examples before a question, by condition; none: no condition has any.
 	Shots map[string]ShotLevel
+
+	sessions []results.Session
+	where    *whereabouts // nil: every model was timed on one machine
 }
 
 // Arm names the arm of a trial, and in a load sweep its level, and the examples before its
@@ -105,11 +109,15 @@ func BasisOf(ctx context.Context, st *store.Store, name string, why NoDecode) (B
 			}
 		}
 	}
-	if b.Blocks, err = st.Blocks(ctx); err != nil || len(b.Levels) == 0 {
+	if b.Blocks, err = st.Blocks(ctx); err != nil {
 		return b, err
 	}
-	sessions, err := st.Sessions(ctx)
-	b.Spread = spread(b.Blocks, sessions, name)
+	b.sessions, err = st.Sessions(ctx)
+	if len(b.Levels) > 0 {
+		b.Spread = spread(b.Blocks, b.sessions, name)
+	} else if errors.Is(err, results.FaultDamaged) {
+		err = nil // scores need none of them
+	}
 	return b, err
 }
 

@@ -1,30 +1,26 @@
 // Hosts keeps times and energies of several machines apart.
 //
-//  1. Several says from a store's sessions alone whether a model was timed on more than
+//  1. severalHosts says from a store's sessions alone whether a model was timed on more than
 //     one machine, kind of GPU or driver. Of most stores that is all that is asked.
-//  2. BesideByHost reads a study's trials with their sessions, puts a table by host beside the
-//     study's, and marks every row that pools over hosts.
-//  3. Machines is the table of the hosts themselves.
+//  2. Else Arms have an account of each place beside that of an arm, and besideByHost puts a
+//     table of them beside the study's, and marks every row that pools over hosts.
+//  3. MachineTable is the table of the hosts themselves.
 
 package study
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"assay/harness/score"
 	"assay/results"
-	"assay/results/store"
 )
 
-// SeveralHosts says whether a model was timed on more than one machine, kind of GPU or driver, as
+// severalHosts says whether a model was timed on more than one machine, kind of GPU or driver, as
 // far as that is known.
-func SeveralHosts(sessions []results.Session) bool {
+func severalHosts(sessions []results.Session) bool {
 	by := map[string]map[results.Hardware]bool{}
 	for _, s := range sessions {
 		for model := range s.Places {
@@ -84,26 +80,40 @@ type place struct {
 	on  results.Hardware
 }
 
-// timed is all trials of one model.
-type timed struct {
-	model  string
-	sample *score.PairSample
-	groups map[place]*Account
-	arms   []string // in the order they come
-	differ difference
+// whereabouts tell where trials were timed, which come in Key order.
+type whereabouts struct {
+	next     func() (results.TrialSession, error, bool)
+	hardware func(session int64, model string) results.Hardware
+	err      error // the first one
 }
 
-// BesideByHost puts a table by host among a study's sections, and says of every row of a time, a
+func (w *whereabouts) of(k results.Key) (on results.Hardware) {
+	for w.err == nil {
+		t, err, more := w.next()
+		switch {
+		case err != nil:
+			w.err = err
+		case !more || k.Compare(t.Key) < 0:
+			w.err = fmt.Errorf("trial %+v changed while it was read", k)
+		case t.Key == k:
+			return w.hardware(t.Session, k.Model)
+		}
+	}
+	return on
+}
+
+// besideByHost puts a table by host among a study's sections, and says of every row of a time, a
 // rate, an energy or money that pools over hosts what it pools over. Sections of a study
 // whose models each were timed on one machine alone stay as they are.
-func BesideByHost(ctx context.Context, st *store.Store, name string, sessions []results.Session, secs []results.Section, why NoDecode) ([]results.Section, error) {
-	b, err := BasisOf(ctx, st, name, why)
-	if err != nil {
-		return nil, err
+func (b *Basis) besideByHost(r *score.Run, secs []results.Section) []results.Section {
+	var all []*Arms
+	for _, m := range r.Models {
+		if a := Collected(m.Extra); a.differ.any() {
+			all = append(all, a)
+		}
 	}
-	all, err := readHost(ctx, st, &b, sessions)
-	if err != nil || len(all) == 0 {
-		return secs, err
+	if len(all) == 0 || len(secs) == 0 {
+		return secs
 	}
 	table := b.Study + "-hosts"
 	at := 0 // the section of times
@@ -116,49 +126,19 @@ func BesideByHost(ctx context.Context, st *store.Store, name string, sessions []
 			mark(t, all, b.Manifest, table)
 		}
 	}
-	if len(secs) == 0 {
-		return secs, nil
-	}
-	order := armsOf(secs)
-	for _, m := range all {
-		slices.SortStableFunc(m.arms, func(a, b string) int { return cmp.Compare(rankOf(order, a), rankOf(order, b)) })
-	}
-	secs[at].Tables = append(secs[at].Tables, tableOf(&b, all, table))
-	for _, m := range all {
-		if m.differ.hardware() {
-			secs[0].Warnings = append(secs[0].Warnings, fmt.Sprintf("%s was timed on different hardware (%s): its times, rates, energies and prices in study %s are of all of it together. The table %s has each apart.", m.model, strings.Join(m.kinds(), "; "), name, table))
+	secs[at].Tables = append(secs[at].Tables, b.byHost(all, table))
+	for _, a := range all {
+		if a.differ.hardware() {
+			secs[0].Warnings = append(secs[0].Warnings, fmt.Sprintf("%s was timed on different hardware (%s): its times, rates, energies and prices in study %s are of all of it together. The table %s has each apart.", a.model, strings.Join(a.kinds(), "; "), b.Study, table))
 		}
 	}
-	return secs, nil
-}
-
-// armsOf are the arms in the order that the study's own tables have them in.
-func armsOf(secs []results.Section) (arms []string) {
-	for _, s := range secs {
-		for _, t := range s.Tables {
-			at := slices.IndexFunc(t.Columns, func(c results.Column) bool { return c.Name == "arm" })
-			for _, row := range t.Rows {
-				if at >= 0 && !slices.Contains(arms, row[at].Text) {
-					arms = append(arms, row[at].Text)
-				}
-			}
-		}
-	}
-	return arms
-}
-
-// rankOf is an arm's place in an order; one that is not there comes last.
-func rankOf(order []string, arm string) int {
-	if i := slices.Index(order, arm); i >= 0 {
-		return i
-	}
-	return len(order)
+	return secs
 }
 
 // kinds are what a model was timed on, in words.
-func (m *timed) kinds() []string {
+func (a *Arms) kinds() []string {
 	var out []string
-	for p := range m.groups {
+	for p := range a.places {
 		what := orUnknown(p.on.GPU, "GPU")
 		if p.on.Driver != "" {
 			what += ", driver " + p.on.Driver
@@ -178,103 +158,16 @@ func orUnknown(s, what string) string {
 	return s
 }
 
-// readHost collects the models that were timed on several machines.
-func readHost(ctx context.Context, st *store.Store, b *Basis, sessions []results.Session) (out []*timed, err error) {
-	clusters, err := score.Clusters(ctx, st, b.Study)
-	if err != nil {
-		return nil, err
-	}
-	hardware := results.HardwareOf(sessions)
-	next, stop := iter.Pull2(st.TrialSessions(ctx, b.Study))
-	defer stop()
-	var m *timed
-	item, last := 0, ""
-	end := func() {
-		if m == nil {
-			return
-		}
-		var all []results.Hardware
-		for p := range m.groups {
-			all = append(all, p.on)
-		}
-		if m.differ = differ(all); m.differ.any() {
-			m.score(b)
-			out = append(out, m)
-		}
-	}
-	for r, err := range st.Rows(ctx, b.Study) {
-		if err != nil {
-			return nil, err
-		}
-		session, err := sessionOf(next, r.Key)
-		if err != nil {
-			return nil, err
-		}
-		if m == nil || m.model != r.Key.Model {
-			end()
-			m, last = &timed{model: r.Key.Model, sample: &score.PairSample{}, groups: map[place]*Account{}}, ""
-		}
-		if last != r.Key.Item {
-			item, last = m.sample.Item(), r.Key.Item
-			m.sample.Cluster(item, clusters[last])
-		}
-		m.at(b, place{b.Arm(r.Key), hardware(session, m.model)}, b.Levels[r.Key.Condition] > 1).Add(item, r, nil, nil, nil)
-	}
-	end()
-	return out, nil
-}
-
-// sessionOf is the session of a trial; trials come in Key order, as they are asked for.
-func sessionOf(next func() (results.TrialSession, error, bool), k results.Key) (int64, error) {
-	for {
-		t, err, more := next()
-		switch {
-		case err != nil:
-			return 0, err
-		case !more || k.Compare(t.Key) < 0:
-			return 0, fmt.Errorf("trial %+v changed while it was read", k)
-		case t.Key == k:
-			return t.Session, nil
-		}
-	}
-}
-
-func (m *timed) at(b *Basis, p place, loaded bool) *Account {
-	a := m.groups[p]
-	if a == nil {
-		a = NewAccount(b, m.model, p.arm)
-		a.together = a.together || loaded
-		if m.groups[p] = a; !slices.Contains(m.arms, p.arm) {
-			m.arms = append(m.arms, p.arm)
-		}
-	}
-	return a
-}
-
-// places are those of an arm, by host.
-func (m *timed) places(arm string) []place {
-	var out []place
-	for p := range m.groups {
-		if p.arm == arm {
-			out = append(out, p)
-		}
-	}
+// placesOf are those of an arm, by host.
+func (a *Arms) placesOf(arm string) []place {
+	out := slices.DeleteFunc(slices.Collect(maps.Keys(a.places)), func(p place) bool { return p.arm != arm })
 	slices.SortFunc(out, func(a, b place) int {
 		return slices.Compare([]string{a.on.Host, a.on.GPU, a.on.Driver}, []string{b.on.Host, b.on.GPU, b.on.Driver})
 	})
 	return out
 }
 
-func (m *timed) score(b *Basis) {
-	for _, arm := range m.arms {
-		for _, p := range m.places(arm) {
-			m.groups[p].Score(m.sample)
-		}
-	}
-	m.sample.Run(b.Manifest.Seed, score.Replicates(m.sample.N()))
-}
-
-func tableOf(b *Basis, all []*timed, name string) results.Table {
+func (b *Basis) byHost(all []*Arms, name string) results.Table {
 	t := results.Table{Name: name, Title: "Times and energies by host", Columns: []results.Column{
 		TextColumn("model", "Model"), TextColumn("arm", "Arm"), TextColumn("host", "Host"), TextColumn("gpu", "GPUs"), TextColumn("driver", "Driver"),
 		CountColumn("answers", "Answers", "")}}
@@ -285,10 +178,10 @@ func tableOf(b *Basis, all []*timed, name string) results.Table {
 		t.Columns = append(t.Columns, by[i].Column)
 	}
 	for _, m := range all {
-		for _, arm := range m.arms {
-			for _, p := range m.places(arm) {
-				a := m.groups[p]
-				row := []results.Cell{Text(m.model), Text(arm), Text(orUnknown(p.on.Host, "host")), Text(orUnknown(p.on.GPU, "GPU")), Text(p.on.Driver), Counted(a.Trials-a.Failed, a.Trials)}
+		for _, arm := range m.List {
+			for _, p := range m.placesOf(arm.Arm) {
+				a := m.places[p]
+				row := []results.Cell{Text(a.Model), Text(a.Arm), Text(orUnknown(p.on.Host, "host")), Text(orUnknown(p.on.GPU, "GPU")), Text(p.on.Driver), Counted(a.Trials-a.Failed, a.Trials)}
 				for _, column := range shown {
 					row = append(row, Value(a.Estimate(column)))
 				}
@@ -301,7 +194,7 @@ func tableOf(b *Basis, all []*timed, name string) results.Table {
 
 // mark gives a table of times, rates, energies or money a column that says what a row pools
 // over, or a note where a row is not of one model.
-func mark(t *results.Table, all []*timed, man results.Manifest, apart string) {
+func mark(t *results.Table, all []*Arms, man results.Manifest, apart string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(t.Columns, func(c results.Column) bool { return c.Name == name })
 	}

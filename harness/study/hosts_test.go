@@ -2,6 +2,8 @@ package study
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/harness/score"
 	"assay/results"
 	"assay/results/store"
 	"assay/timing"
@@ -44,7 +47,7 @@ func TestSeveral(t *testing.T) {
 		{"another driver", session("a", "H100", "560"), true},
 		{"an older assay on another GPU", session("", "T4", "550"), true},
 	} {
-		if got := SeveralHosts([]results.Session{one, c.also}); got != c.want {
+		if got := severalHosts([]results.Session{one, c.also}); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -54,8 +57,13 @@ func TestSeveral(t *testing.T) {
 // the first session alone. Energies are 100 W.
 func hostStore(t *testing.T, sessions []results.Session, seconds [][]float64) (*store.Store, []results.Session) {
 	t.Helper()
+	return hostStoreAt(t, filepath.Join(t.TempDir(), "s.sqlite"), sessions, seconds)
+}
+
+func hostStoreAt(t *testing.T, path string, sessions []results.Session, seconds [][]float64) (*store.Store, []results.Session) {
+	t.Helper()
 	ctx := context.Background()
-	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +123,21 @@ func sections() []results.Section {
 		{Name: "times", Tables: []results.Table{table("latency", "latency_median", "s"), table("blocks", "gross", "J", CountColumn("session", "Session", ""))}}}
 }
 
+// beside is what a study that lays out sections makes of them.
+func beside(t *testing.T, st *store.Store, secs []results.Section) ([]results.Section, error) {
+	t.Helper()
+	s := Study{Name: "cot", Arms: []Arm{{Name: "cot"}, {Name: "after"}}, Scores: score.Rules{Study: "cot", Score: func(score.Sample) []score.Value { return nil }},
+		Design: func(*Basis) (score.Design, Lay, error) {
+			return score.Design{}, func(*score.Run) []results.Section { return secs }, nil
+		}}
+	return s.Summarize(t.Context(), st, nil, nil)
+}
+
 // A model that ran on two hosts has a row for each, of that host's trials alone, and no
 // table pools over them silently; one that ran on one host is as it was.
 func TestHostsAreKeptApart(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("fast", "H100", "550"), session("slow", "T4", "550")}, [][]float64{{1, 1.1, 1.2}, {9, 9.1, 9.2, 9.3, 9.4}})
-	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
+	secs, err := beside(t, st, sections())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,10 +205,10 @@ func TestHostsAreKeptApart(t *testing.T) {
 
 // TestWhatDependsOnTheMachineIsMarked: times, energies, rates, prices; no shares and counts.
 func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
-	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
+	st, _ := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1}, {2}})
 	for unit, want := range map[string]bool{"s": true, "ms": true, "h": true, "J": true, "W": true, "kWh": true, "tokens/s": true, "steps/J": true, "EUR": true, "%": false, "": false, "tokens": false, "1": false} {
 		tables := []results.Table{{Name: "x", Columns: []results.Column{TextColumn("model", "Model"), {Name: "v", Unit: unit}}, Rows: [][]results.Cell{{Text("m"), Value(&results.Estimate{})}}}}
-		secs, err := BesideByHost(t.Context(), st, "cot", sessions, []results.Section{{Name: "x", Tables: tables}}, nil)
+		secs, err := beside(t, st, []results.Section{{Name: "x", Tables: tables}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,8 +220,8 @@ func TestWhatDependsOnTheMachineIsMarked(t *testing.T) {
 
 // Equal machines are no reason to distrust; the rows still say that there are two.
 func TestEqualHostsAreNoWarning(t *testing.T) {
-	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
-	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
+	st, _ := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "H100", "550")}, [][]float64{{1}, {2}})
+	secs, err := beside(t, st, sections())
 	if err != nil || len(secs[0].Warnings) != 0 || len(secs[1].Tables) != 3 {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -211,7 +229,7 @@ func TestEqualHostsAreNoWarning(t *testing.T) {
 
 func TestOneHostChangesNothing(t *testing.T) {
 	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("a", "H100", "550"), session("", "", "")}, [][]float64{{1}, {2}, {3}})
-	secs, err := BesideByHost(t.Context(), st, "cot", sessions, sections(), nil)
+	secs, err := beside(t, st, sections())
 	if err != nil || !reflect.DeepEqual(secs, sections()) {
 		t.Errorf("%+v, %v", secs, err)
 	}
@@ -248,7 +266,7 @@ func TestMachines(t *testing.T) {
 
 // Arms stand in the order of the study's own tables, not by name.
 func TestArmsStandAsInOtherTables(t *testing.T) {
-	st, sessions := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
+	st, _ := hostStore(t, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
 	tr := results.Trial{Key: results.Key{Study: "cot", Model: "m", Item: "item000", Arm: "after", Condition: "baseline"}, Inputs: "in",
 		Attempts: []results.Attempt{{Started: time.Unix(2, 0), Failure: &results.Failure{Kind: "stalled", Message: "no"}}}}
 	if err := st.PutTrial(t.Context(), tr); err != nil {
@@ -257,7 +275,7 @@ func TestArmsStandAsInOtherTables(t *testing.T) {
 	secs := sections()
 	secs[1].Tables = append(secs[1].Tables, results.Table{Name: "counts", Columns: []results.Column{TextColumn("model", "Model"), TextColumn("arm", "Arm")},
 		Rows: [][]results.Cell{{Text("m"), Text("cot")}, {Text("m"), Text("after")}}})
-	secs, err := BesideByHost(t.Context(), st, "cot", sessions, secs, nil)
+	secs, err := beside(t, st, secs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,5 +290,31 @@ func TestArmsStandAsInOtherTables(t *testing.T) {
 	i := slices.IndexFunc(last.Columns, func(c results.Column) bool { return c.Name == "answers" })
 	if n := last.Rows[2][i].Estimate; *n.Value != 0 || *last.Rows[0][i].Estimate.Value != 2 {
 		t.Errorf("a failure is %v answers", *n.Value)
+	}
+}
+
+// TestDamagedSessionsLeaveTheStudy: whose scores need none of them.
+func TestDamagedSessionsLeaveTheStudy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.sqlite")
+	st, _ := hostStoreAt(t, path, []results.Session{session("a", "H100", "550"), session("b", "T4", "550")}, [][]float64{{1, 2}, {3}})
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path) // writes no checksums
+	if err == nil {
+		_, err = db.Exec("UPDATE session SET hz = 7")
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = store.OpenReader(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if _, err := st.Sessions(t.Context()); !errors.Is(err, results.FaultDamaged) {
+		t.Fatalf("the sessions are not damaged: %v", err)
+	}
+	if secs, err := beside(t, st, sections()); err != nil || !reflect.DeepEqual(secs, sections()) {
+		t.Errorf("%+v, %v", secs, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"assay/harness/config"
@@ -215,7 +216,15 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 			return NewArms(model, &b, b.Names(s.Kind().Arms), nil, "", "")
 		}
 	}
+	if severalHosts(b.sessions) {
+		next, stop := iter.Pull2(st.TrialSessions(ctx, s.Name))
+		defer stop()
+		b.where = &whereabouts{next: next, hardware: results.HardwareOf(b.sessions)}
+	}
 	r, err := score.Compute(ctx, st, d, judges, b.Manifest.Seed)
+	if err == nil && b.where != nil {
+		err = b.where.err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +239,8 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 			return []results.Section{one}
 		}
 	}
-	return b.WithUnread(ctx, st, accounts, lay(r))
+	secs, err := b.WithUnread(ctx, st, accounts, lay(r))
+	return b.besideByHost(r, secs), err
 }
 
 // NoDecode is why the own figure of decoding of a server, as a run's manifest calls it
