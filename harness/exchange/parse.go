@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,7 +29,7 @@ func ParseScores(file string, b []byte, id, value string) (rows []scoreRow, prob
 	}
 	first := map[string]int{}
 	sideTable(b, []string{id, value}, bad, func(line int, cell []string) {
-		r := scoreRow{Line: line, ID: sideWhole(cell[0])}
+		r := scoreRow{Line: line, ID: whole(cell[0])}
 		switch v := strings.ToLower(cell[1]); {
 		case r.ID == "":
 			bad(line, id, "an id", "none")
@@ -51,14 +50,6 @@ func ParseScores(file string, b []byte, id, value string) (rows []scoreRow, prob
 		rows = append(rows, r)
 	})
 	return rows, problems
-}
-
-// sideWhole is an id as ids.csv has it: tables make 3 a 3.0.
-func sideWhole(id string) string {
-	if n, ok := strings.CutSuffix(id, ".0"); ok && strings.Trim(n, "0123456789") == "" {
-		return n
-	}
-	return id
 }
 
 // joinedScores is a number and the case that it is of.
@@ -154,14 +145,5 @@ func sideTable(b []byte, columns []string, bad func(line int, column, want, got 
 		}
 		return header, ok
 	}
-	// Tools of Python write NaN where there is no number.
-	table.JSONRows{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(notNumbers(b))
-}
-
-// notNumbers makes null of what Python's JSON writes where there is no number.
-func notNumbers(b []byte) []byte {
-	if trimmed := bytes.TrimSpace(b); len(trimmed) == 0 || trimmed[0] != '{' {
-		return b
-	}
-	return bytes.ReplaceAll(b, []byte(": NaN"), []byte(": null"))
+	table.JSONRows{Bad: bad, Header: "a header row (CSV), or JSON lines", Names: names, Row: row, Object: object}.Read(b)
 }

@@ -83,7 +83,7 @@ func TestReadSaysWhereItIsWrong(t *testing.T) {
 		{"vlmevalkit", "a.tsv", "index\tprediction\n1\t\"B\n", `a.tsv:2: expected separated values, a text with a quote in it between quotes, found extraneous or missing " in quoted-field`},
 		{"vlmevalkit", "a.pkl", "", `a.pkl: expected a file that ends in .xlsx or .tsv, as VLMEvalKit writes it, found ".pkl"`},
 		{"vlmevalkit", "a.tsv", "", "a.tsv:1: expected a row of column names, found nothing"},
-		{"csv", "a.csv", "item,item,answer\n", `a.csv:1: "item": expected each column once, found it again`},
+		{"csv", "a.csv", "item,item,answer\n", `a.csv:1: item: expected each column once, found it again`},
 		{"csv", "a.csv", "item,answer\nq,\xff\n", "a.csv:2: expected text in UTF-8, found the byte 0xff"},
 		{"csv", "a.csv", "item,answer,repeat\nq,x,-1\n,x,\n", `a.csv:2: repeat: expected a number from 0, found "-1"|a.csv:3: item: expected an item, found none`},
 		{"lmms-eval", "s.jsonl", `{"doc_id": 1.5, "resps": ["x"]}` + "\n[]\n" + `{"doc_id": 1}` + "\n" + `{"doc_id": 2, "resps": ["a", "b"]}` + "\n{", "s.jsonl:1: $.doc_id: expected the place of a question in its data set, from 0, found the number 1.5|s.jsonl:2: $: expected an object, found a list of 0|" +

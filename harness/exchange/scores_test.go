@@ -33,6 +33,7 @@ func TestParse(t *testing.T) {
 		{"x,other,study_id\n0.25,a,7.0\n", "7=0.25", ""},
 		{"\xef\xbb\xbfstudy_id,x\r\nv1.0, 3 \r\n", "v1.0=3", ""},
 		{`{"study_id": 0, "x": 0.5}` + "\n\n" + `{"study_id": "1", "x": null, "more": [1]}` + "\n" + `{"study_id": 2, "x": NaN}`, "0=0.5 1=none 2=none", ""},
+		{`{"study_id":"v: NaN","x":NaN}` + "\n" + `{"study_id": 3, "x":Infinity}`, "v: NaN=none", "f:2: x: expected a finite number"},
 		{"study_id,y\n0,1\n", "", "f:1: x: expected a column of this name, one of study_id, y"},
 		{"study_id,x\n0,high\n1,inf\n,2\n", "", "f:2: x: expected a finite number|f:3: x: expected a finite|f:4: study_id: expected an id"},
 		{"study_id,x\n0,1\n0.0,2\n", "0=1", "f:3: study_id: expected each id once, found \"0\" again (first on line 2)"},

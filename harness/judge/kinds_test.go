@@ -82,7 +82,7 @@ func TestFileRefusesWhatItCannotRead(t *testing.T) {
 			`x:2: case: expected a case`, `x:3: score: expected a finite number`, `x:4: score: expected 0 or 1 (rubric r), found 2`, `x:5: expected 3 fields`,
 			"x:7: case: expected each case once per rubric and repeat, found it again (first on line 6)", "x:8: rubric: expected a rubric"},
 		`{"case":"` + id + `","score":1,"verdict":{},"rubric":"r"}` + "\n[]\n" + `{"case":"` + id + `","rubric":"r","score":NaN}`: {
-			"x:1: score: expected either a score or a verdict, found both", "x:2: $: expected an object", "x:3: $: expected a JSON value"},
+			"x:1: score: expected either a score or a verdict, found both", "x:2: $: expected an object", "x:3: score: expected a finite number"},
 	} {
 		kind, _ := KindOf("file")
 		_, err := kind.Make(Spec{Name: "f", Values: map[string]string{"path": "x"}, Content: []byte(content), Rubrics: rubrics})

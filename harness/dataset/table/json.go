@@ -42,6 +42,37 @@ func ParseJSON(b []byte) (any, []issue) {
 	return v, p.issues
 }
 
+// endless begins the texts that stand for numbers that JSON does not have.
+const endless = "\x00assay "
+
+// parsePython is ParseJSON of what Python writes: NaN, Infinity and -Infinity outside of texts
+// are numbers of these names.
+func parsePython(b []byte) (any, []issue) {
+	v, issues := ParseJSON(b)
+	if len(issues) == 0 {
+		return v, nil
+	}
+	var out []byte
+	for in := false; len(b) > 0; {
+		n := 1
+		switch {
+		case in && b[0] == '\\':
+			n = min(2, len(b))
+		case b[0] == '"':
+			in = !in
+		case !in:
+			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+				if bytes.HasPrefix(b, []byte(word)) {
+					out, b, n = append(out, `"\u0000`+endless[1:]+word+`"`...), b[len(word):], 0
+					break
+				}
+			}
+		}
+		out, b = append(out, b[:n]...), b[n:]
+	}
+	return ParseJSON(out)
+}
+
 func syntaxIssue(b []byte, err error) issue {
 	var syn *json.SyntaxError
 	if !errors.As(err, &syn) {
@@ -111,6 +142,11 @@ func (p *jsonParser) value(path string, depth int) (any, error) {
 		}
 		_, err := p.dec.Token()
 		return obj, err
+	}
+	if s, ok := tok.(string); ok {
+		if word, ok := strings.CutPrefix(s, endless); ok {
+			return json.Number(word), nil
+		}
 	}
 	return tok, nil
 }

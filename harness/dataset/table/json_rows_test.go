@@ -36,13 +36,15 @@ func read(content string) (got []string) {
 func TestJSONRead(t *testing.T) {
 	const bom = "\ufeff"
 	for content, want := range map[string][]string{
-		"": {"bad 1 : a header; none"},
+		"": {"bad 1 : a header; nothing"},
 		bom + " a ,b\r\n 1 ,\"x\ny\"\r\n\r\n2,z\n": {"row 2 a=1 b=x\ny", "row 5 a=2 b=z"},
 		"no,b\n1,2\n":     {},
 		"a,b,a\n1,2,3\n":  {"row 2 a=1 b=2"},
-		"a,b\n1\n1,2\n":   {`bad 2 : 2 fields of CSV; wrong number of fields`, "row 3 a=1 b=2"},
-		"a,b\n1,\"2\n3,4": {`bad 3 : 2 fields of CSV; extraneous or missing " in quoted-field`},
-		bom + "\n{\"a\": 1.50}\n\n [2]\n{\"a\": 3\n": {"object 2 a=1.50", "bad 4 $: an object; a list of 1", "bad 5 $: JSON; a value that ends early"},
+		"a,b\n1\n1,2\n":   {"bad 2 : 2 fields, as the first row has; 1", "row 3 a=1 b=2"},
+		"a,b\n1,\"2\n3,4": {`bad 3 : separated values, a text with a quote in it between quotes; extraneous or missing " in quoted-field`},
+		"a\n\xff\n":       {"bad 2 : text in UTF-8; the byte 0xff"},
+		`{"a":NaN,"b":": NaN","c":-Infinity}` + "\n{\"a\": nan}": {"object 1 a=NaN b=: NaN c=-Infinity", "bad 2 $: a JSON value (null where there is none); the literal nan at byte 7"},
+		bom + "\n{\"a\": 1.50}\n\n [2]\n{\"a\": 3\n":             {"object 2 a=1.50", "bad 4 $: an object; a list of 1", "bad 5 $: JSON; a value that ends early"},
 	} {
 		if got := read(content); !slices.Equal(got, want) {
 			t.Errorf("%q:\n%q\nwant\n%q", content, got, want)
