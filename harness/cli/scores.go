@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,7 +126,8 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	defer st.Close()
 	var known []results.Digest
-	for one, err := range exchange.Cases(c.Context, b.Studies, p, st) {
+	cases := exchange.Cases(c.Context, b.Studies, p, st)
+	for one, err := range cases {
 		if err != nil {
 			return environment(err)
 		}
@@ -133,17 +135,16 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	side, err := exchange.OpenScores(c.Context, exchange.StoreOf(b.Config.Store))
-	if err != nil {
-		return environment(err)
+	former := exchange.FormerStore(b.Config.Store)
+	if _, err := os.Stat(former); err == nil {
+		return usage("import scores: %s has numbers that an earlier assay kept; this one keeps them in %s: move the file away, and import the tools' files again", former, b.Config.Store)
 	}
-	defer side.Close()
 	if c.NArg() == 1 {
-		if err := s.store(c, side, known); err != nil {
+		if err := s.store(c, b.Config.Store, cases, known); err != nil {
 			return err
 		}
 	}
-	all, err := side.All(c.Context)
+	all, err := exchange.ReadScores(c.Context, st, known)
 	if err != nil {
 		return environment(err)
 	}
@@ -163,21 +164,21 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 			return environment(err)
 		}
 	}
-	section, err := exchange.Section(exchange.Cases(c.Context, b.Studies, p, st), all, clusters, b.Config.Seed, c.Int("draws"))
+	section, err := exchange.Section(cases, all, clusters, b.Config.Seed, c.Int("draws"))
 	if err != nil {
 		return environment(err)
 	}
 	sections := []results.Section{section}
 	meta := report.Meta{Title: b.Config.Name, Figures: figures(c), Run: results.Run{Manifest: results.Manifest{Name: b.Config.Name, Seed: b.Config.Seed, Synthetic: b.Synthetic(), Version: version, Revision: revision}}}
-	dir := strings.TrimSuffix(exchange.StoreOf(b.Config.Store), ".sqlite")
+	dir := strings.TrimSuffix(former, ".sqlite")
 	if err := report.Write(dir, sections, meta); err != nil {
 		return environment(err)
 	}
 	return s.Tables(c.Bool("json"), sections, meta, fmt.Sprintf("\nscores: %s\n", filepath.Join(dir, report.Page)))
 }
 
-// store reads a file and stores its numbers.
-func (s streams) store(c *cli.Context, side *exchange.ScoreStore, known []results.Digest) error {
+// store reads a file and stores its numbers. known are all cases, each once.
+func (s streams) store(c *cli.Context, into string, cases iter.Seq2[exchange.ScoredCase, error], known []results.Digest) error {
 	path, column := c.Args().First(), c.String("column")
 	if column == "" {
 		column = c.String("metric")
@@ -202,7 +203,11 @@ func (s streams) store(c *cli.Context, side *exchange.ScoreStore, known []result
 	}
 	m := exchange.Metric{Name: c.String("metric"), Tool: c.String("tool"), Version: c.String("tool-version"), Higher: c.String("direction") == "higher",
 		File: filepath.Base(path), Digest: results.Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(content)))}
-	if err := side.Put(c.Context, m, joined); err != nil {
+	st, err := store.Open(c.Context, into)
+	if err != nil {
+		return environment(err)
+	}
+	if err := errors.Join(exchange.PutScores(c.Context, st, cases, m, joined), st.Close()); err != nil {
 		return environment(err)
 	}
 	none := 0

@@ -8,8 +8,8 @@
 //     planned trial of each, and Put stores them as trials without times (join.go).
 //  3. WriteReports writes reports and their references as tools read them that compute
 //     RadGraph F1, BERTScore, GREEN and the like (reports.go). Parse reads what such a tool
-//     wrote, JoinScores finds the case of each row (parse.go); the numbers are kept in a
-//     store of their own beside the run's (store.go).
+//     wrote, JoinScores finds the case of each row (parse.go); the numbers are judgments in
+//     the run's store (store.go).
 package exchange
 
 import (

@@ -33,7 +33,7 @@ type written struct {
 // the RadCliQ tool reads them: two CSV files of study_id (whole numbers from 0) and
 // report, of the same length and order; and ids.csv, which says what case and item a
 // study_id is. White space in reports is made single spaces.
-func WriteReports(cases iter.Seq2[scoredCase, error], dir string) (w written, err error) {
+func WriteReports(cases iter.Seq2[ScoredCase, error], dir string) (w written, err error) {
 	rows := map[string][][]string{predictions: {{"study_id", "report"}}, references: {{"study_id", "report"}}, iDs: {{"study_id", "case", "item"}}}
 	seen := map[results.Digest]bool{}
 	for c, err := range cases {

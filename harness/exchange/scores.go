@@ -5,8 +5,8 @@
 //     file that says which number is which case (reports.go).
 //  2. Parse reads what a tool wrote, CSV or JSON lines, and JoinScores finds the case of each
 //     row (parse.go).
-//  3. The numbers are kept in a store of their own beside the run's, with the tool, its
-//     version and the digest of its file (store.go).
+//  3. The numbers are judgments in the run's store, by the tool with its version and the digest
+//     of its file (store.go).
 //  4. Sections are their means by model; WriteVerdicts gives them to a judge of kind file
 //     (tables.go).
 
@@ -24,8 +24,8 @@ import (
 	"assay/results/store"
 )
 
-// scoredCase is a judge's case of a stored answer. Several answers may have the same.
-type scoredCase struct {
+// ScoredCase is a judge's case of a stored answer. Several answers may have the same.
+type ScoredCase struct {
 	Digest results.Digest
 	Rubric string
 	Key    results.Key
@@ -34,8 +34,8 @@ type scoredCase struct {
 
 // Cases are the cases of every stored answer under every rubric, whether or not a judge
 // is asked. studies are those of the plan, by name.
-func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *store.Store) iter.Seq2[scoredCase, error] {
-	return func(yield func(scoredCase, error) bool) {
+func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, st *store.Store) iter.Seq2[ScoredCase, error] {
+	return func(yield func(ScoredCase, error) bool) {
 		for _, sel := range p.Studies {
 			items := map[string]*dataset.Item{}
 			for _, it := range sel.Items {
@@ -43,7 +43,7 @@ func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, s
 			}
 			for out, err := range st.Outputs(ctx, sel.Study) {
 				if err != nil {
-					yield(scoredCase{}, err)
+					yield(ScoredCase{}, err)
 					return
 				}
 				it := items[out.Key.Item]
@@ -52,7 +52,7 @@ func Cases(ctx context.Context, studies map[string]*study.Study, p *plan.Plan, s
 				}
 				for _, c := range studies[sel.Study].Cases(study.Answer{Item: *it, Key: out.Key, Output: out.Output}) {
 					s, err := c.Stored()
-					if !yield(scoredCase{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
+					if !yield(ScoredCase{s.Digest, c.Rubric, out.Key, s.Fields}, err) || err != nil {
 						return
 					}
 				}

@@ -16,6 +16,7 @@ import (
 
 	"assay/harness/dataset/table"
 	"assay/results"
+	"assay/results/store"
 )
 
 func problemsOf(list []table.Problem) string {
@@ -111,8 +112,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func of(list ...scoredCase) iter.Seq2[scoredCase, error] {
-	return func(yield func(scoredCase, error) bool) {
+func of(list ...ScoredCase) iter.Seq2[ScoredCase, error] {
+	return func(yield func(ScoredCase, error) bool) {
 		for _, c := range list {
 			if !yield(c, nil) {
 				return
@@ -121,8 +122,8 @@ func of(list ...scoredCase) iter.Seq2[scoredCase, error] {
 	}
 }
 
-func answerOf(d, model, item, rubric, fields string) scoredCase {
-	return scoredCase{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
+func answerOf(d, model, item, rubric, fields string) ScoredCase {
+	return ScoredCase{Digest: digest(d), Rubric: rubric, Key: results.Key{Study: "s", Model: model, Arm: "findings", Condition: "baseline", Item: item}, Fields: json.RawMessage(fields)}
 }
 
 // TestReportsAreWrittenInPairs: each case once, of the same length and order, with ids
@@ -157,31 +158,37 @@ func TestReportsAreWrittenInPairs(t *testing.T) {
 // TestStoreAndSection: what is stored comes back, is replaced by the same tool and version
 // alone, and its means leave out and count what has no number.
 func TestStoreAndSection(t *testing.T) {
-	st, err := OpenScores(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
+	list := []ScoredCase{answerOf("a", "m", "1", "report", ""), answerOf("b", "m", "1", "report", ""), answerOf("a", "m", "2", "report", ""), answerOf("c", "m", "3", "report", ""), answerOf("d", "m", "4", "report", ""),
+		answerOf("8", "m", "1", "steps", ""), answerOf("d", "n", "1", "report", "")}
+	cases, gone := of(list...), of(append(list, answerOf("9", "m", "5", "report", ""))...)
+	for c := range gone {
+		if err := st.PutTrial(t.Context(), results.Trial{Key: c.Key, Attempts: []results.Attempt{{Output: &results.Output{Answer: "x"}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	num := func(x float64) *float64 { return &x }
 	m := Metric{Name: "green", Tool: "GREEN", Version: "1", Higher: true, File: "g.csv", Digest: digest("f")}
 	put := func(m Metric, list ...joinedScores) {
 		t.Helper()
-		if err := st.Put(t.Context(), m, list); err != nil {
+		if err := PutScores(t.Context(), st, gone, m, list); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(m, joinedScores{digest("a"), num(9)})
+	put(m, joinedScores{digest("a"), num(9)}, joinedScores{digest("d"), num(1)})
 	m.Digest = digest("e")
 	put(m, joinedScores{digest("a"), num(.5)}, joinedScores{digest("b"), num(0)}, joinedScores{digest("c"), nil}, joinedScores{digest("9"), num(1)})
 	other := m
 	other.Version, other.Higher = "2", false
 	put(other, joinedScores{digest("a"), num(.1)})
-	all, err := st.All(t.Context())
-	if err != nil || len(all) != 2 || all[0].Metric != m || all[1].Metric != other || len(all[0].Of) != 4 || *all[0].Of[digest("a")] != .5 || all[0].Of[digest("c")] != nil {
+	all, err := ReadScores(t.Context(), st, []results.Digest{digest("8"), digest("a"), digest("b"), digest("c"), digest("d")})
+	if err != nil || len(all) != 2 || all[0].Metric != m || all[1].Metric != other || len(all[0].Of) != 3 || all[0].Stored != 4 || *all[0].Of[digest("a")] != .5 || all[0].Of[digest("c")] != nil {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	cases := of(answerOf("a", "m", "1", "report", ""), answerOf("b", "m", "1", "report", ""), answerOf("a", "m", "2", "report", ""), answerOf("c", "m", "3", "report", ""), answerOf("d", "m", "4", "report", ""),
-		answerOf("8", "m", "1", "steps", ""), answerOf("d", "n", "1", "report", ""))
 	s, err := Section(cases, all[:1], nil, 1, 200)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +211,7 @@ func TestStoreAndSection(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	bert := scores{Metric{Name: "bert"}, map[results.Digest]*float64{digest("a"): num(.25), digest("c"): num(1)}}
+	bert := scores{Metric: Metric{Name: "bert"}, Of: map[results.Digest]*float64{digest("a"): num(.25), digest("c"): num(1)}}
 	if n, err := WriteVerdicts(&b, append(all, bert), []string{"green", "bert"}); err != nil || n != 1 || strings.TrimSpace(b.String()) != fmt.Sprintf(`{"case":"%s","verdict":{"bert":0.25,"green":0.5}}`, digest("a")) {
 		t.Errorf("%d, %v: %s", n, err, b.String())
 	}
@@ -218,8 +225,8 @@ func TestStoreAndSection(t *testing.T) {
 
 // TestSectionDrawsImages: 20 items about 4 images, all of an image alike.
 func TestSectionDrawsImages(t *testing.T) {
-	s := scores{Metric{Name: "bert"}, map[results.Digest]*float64{}}
-	var list []scoredCase
+	s := scores{Metric: Metric{Name: "bert"}, Of: map[results.Digest]*float64{}}
+	var list []ScoredCase
 	clusters := map[string]map[string]string{"s": {}}
 	for i := range 20 {
 		c := answerOf("a", "m", fmt.Sprint(i), "report", "")

@@ -1,11 +1,16 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"assay/harness/judge"
 	"assay/results"
 	"assay/results/store"
 )
@@ -23,99 +28,120 @@ type Metric struct {
 // scores are numbers of a metric by case; nil: the tool gave none.
 type scores struct {
 	Metric
-	Of map[results.Digest]*float64
+	Of     map[results.Digest]*float64
+	Stored int // of cases that no answer has any more, too
 }
 
-func schema() store.Schema {
-	return store.Schema{Steps: []string{`
-CREATE TABLE metric (
-	id INTEGER PRIMARY KEY,
-	name TEXT NOT NULL, tool TEXT NOT NULL, version TEXT NOT NULL,
-	higher INTEGER NOT NULL, -- 1: higher is better
-	file TEXT NOT NULL, digest TEXT NOT NULL,
-	UNIQUE (name, tool, version)
-);
-CREATE TABLE score (
-	metric INTEGER NOT NULL REFERENCES metric(id) ON DELETE CASCADE,
-	judged TEXT NOT NULL, -- digest of a case
-	value REAL,           -- NULL: the tool gave none
-	PRIMARY KEY (metric, judged)
-) WITHOUT ROWID;
-`}}
-}
-
-// StoreOf is where the numbers of other tools are kept: beside a run's store.
-func StoreOf(store string) string {
+// FormerStore is where an earlier assay kept the numbers of other tools, in tables of its own.
+func FormerStore(store string) string {
 	return strings.TrimSuffix(store, filepath.Ext(store)) + "-scores.sqlite"
 }
 
-// ScoreStore keeps them. One process at a time may have it open.
-type ScoreStore struct{ file *store.File }
+// Numbers are verdicts of a judge: the tool, under a rubric of the metric. Its cases are what
+// judges of the answer are shown.
+const sideRubric = "side score "
 
-// OpenScores opens or makes the store at path.
-func OpenScores(ctx context.Context, path string) (*ScoreStore, error) {
-	f, err := store.OpenFile(ctx, path, schema())
+type sideCase struct {
+	Case results.Digest `json:"case"`
+}
+
+type sideVerdict struct {
+	Score float64 `json:"score"`
+}
+
+// by is the tool as a judge. Numbers of another file are another version of it.
+func (m Metric) by() results.Version {
+	better := "lower"
+	if m.Higher {
+		better = "higher"
+	}
+	return results.VersionOf(sideRubric+m.Name, m.Tool+" "+m.Version,
+		map[string]string{"metric": m.Name, "tool": m.Tool, "version": m.Version, "better": better, "file": m.File, "digest": string(m.Digest)})
+}
+
+// toolJudge judges by the numbers that a tool gave.
+type toolJudge struct {
+	name string
+	of   map[results.Digest]*float64
+}
+
+func (t toolJudge) Judge(_ context.Context, r judge.Rubric, c judge.Case) (results.Judgment, error) {
+	j := results.Judgment{Rubric: r.Name, Judge: t.name, Status: results.StatusAbstained, Detail: "the tool gave no number"}
+	stored, err := c.Stored()
+	if err != nil {
+		return j, err
+	}
+	j.Case = stored.Digest
+	if x := t.of[c.Fields.(sideCase).Case]; x != nil {
+		j.Status, j.Detail = results.StatusClean, ""
+		j.Verdict, err = json.Marshal(sideVerdict{*x})
+	}
+	return j, err
+}
+
+// PutScores stores numbers of a metric as judgments of the answers that they are of, in place of
+// those that the same tool and version gave before. After a kill the same call goes on.
+func PutScores(ctx context.Context, st *store.Store, cases iter.Seq2[ScoredCase, error], m Metric, list []joinedScores) error {
+	v := m.by()
+	if err := st.PutVersions(ctx, []results.Version{v}, nil); err != nil {
+		return err
+	}
+	t := toolJudge{v.Judge, map[results.Digest]*float64{}}
+	for _, j := range list {
+		t.of[j.Case] = j.Value
+	}
+	_, err := judge.Run(ctx, judge.RunArgs{Store: st, Judges: map[string]judge.Slot{v.Judge: {Judge: t, InFlight: 16}}, // what is stored together pays for one sync
+		Tasks: func(yield func(judge.Task, error) bool) {
+			for c, err := range cases {
+				if _, scored := t.of[c.Digest]; err == nil && !scored {
+					continue
+				}
+				if !yield(judge.Task{Key: c.Key, Rubric: judge.Rubric{Name: v.Rubric}, Case: judge.Case{Rubric: v.Rubric, Fields: sideCase{c.Digest}},
+					Judges: []string{v.Judge}, By: map[string]results.Digest{v.Judge: v.Digest}}, err) {
+					return
+				}
+			}
+		}})
+	return err
+}
+
+// ReadScores are the numbers of every metric, of cases that there are, by name, tool and version.
+func ReadScores(ctx context.Context, st *store.Store, cases []results.Digest) ([]scores, error) {
+	versions, err := st.Versions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &ScoreStore{f}, nil
-}
-
-// Close closes it.
-func (s *ScoreStore) Close() error { return s.file.Close() }
-
-// Put stores numbers of a metric, all of them or none, in place of those that the same
-// tool and version gave before.
-func (s *ScoreStore) Put(ctx context.Context, m Metric, list []joinedScores) error {
-	return s.file.Put(ctx, "storing scores", true, func(t *store.Tx) error {
-		var id int64
-		if err := t.Exec("DELETE FROM score WHERE metric IN (SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?)", m.Name, m.Tool, m.Version); err != nil {
-			return err
-		}
-		if err := t.Exec("INSERT INTO metric (name, tool, version, higher, file, digest) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name, tool, version) DO UPDATE SET higher = excluded.higher, file = excluded.file, digest = excluded.digest",
-			m.Name, m.Tool, m.Version, m.Higher, m.File, string(m.Digest)); err != nil {
-			return err
-		}
-		if _, err := t.Scan("SELECT id FROM metric WHERE name = ? AND tool = ? AND version = ?", []any{m.Name, m.Tool, m.Version}, &id); err != nil {
-			return err
-		}
-		for _, j := range list {
-			var v any
-			if j.Value != nil {
-				v = *j.Value
-			}
-			if err := t.Exec("INSERT INTO score (metric, judged, value) VALUES (?, ?, ?)", id, string(j.Case), v); err != nil {
-				return fmt.Errorf("case %s: %w", j.Case, err)
-			}
-		}
-		return nil
-	})
-}
-
-// All are the numbers of every metric, by name, tool and version.
-func (s *ScoreStore) All(ctx context.Context) ([]scores, error) {
-	type row struct {
-		m      Metric
-		digest string
-		judged *string
-		value  *float64
-	}
 	var out []scores
-	for r, err := range store.Query(ctx, s.file, "reading scores", "SELECT m.name, m.tool, m.version, m.higher, m.file, m.digest, s.judged, s.value FROM metric m LEFT JOIN score s ON s.metric = m.id ORDER BY m.name, m.tool, m.version, s.judged", nil,
-		func(scan func(...any) error) (row, error) {
-			var r row
-			return r, scan(&r.m.Name, &r.m.Tool, &r.m.Version, &r.m.Higher, &r.m.File, &r.digest, &r.judged, &r.value)
-		}) {
-		if err != nil {
-			return nil, err
+	for _, v := range versions {
+		if !v.Current || !strings.HasPrefix(v.Rubric, sideRubric) {
+			continue
 		}
-		r.m.Digest = results.Digest(r.digest)
-		if n := len(out); n == 0 || out[n-1].Metric != r.m {
-			out = append(out, scores{r.m, map[results.Digest]*float64{}})
+		a := v.About
+		s := scores{Metric{a["metric"], a["tool"], a["version"], a["better"] == "higher", a["file"], results.Digest(a["digest"])}, map[results.Digest]*float64{}, v.Judgments}
+		for _, d := range cases {
+			shown, err := judge.Case{Rubric: v.Rubric, Fields: sideCase{d}}.Stored()
+			if err != nil {
+				return nil, err
+			}
+			j, ok, err := st.Judgment(ctx, results.JudgmentKey{Case: shown.Digest, Rubric: v.Rubric, Judge: v.Judge, By: v.Digest})
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				s.Of[d] = nil
+			}
+			if j.Verdict != nil {
+				var said sideVerdict
+				if err := json.Unmarshal(j.Verdict, &said); err != nil {
+					return nil, fmt.Errorf("reading scores: %w: %v", results.FaultDamaged, err)
+				}
+				s.Of[d] = &said.Score
+			}
 		}
-		if r.judged != nil {
-			out[len(out)-1].Of[results.Digest(*r.judged)] = r.value
-		}
+		out = append(out, s)
 	}
+	slices.SortFunc(out, func(a, b scores) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Version, b.Version))
+	})
 	return out, nil
 }

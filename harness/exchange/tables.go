@@ -20,7 +20,7 @@ type answer struct{ study, model, arm, condition string }
 // Section is the means of all metrics, by model, arm and condition, with 95 % bootstrap
 // intervals over clusters of items, by study and item (score.Clusters). An item counts once,
 // with the mean of its answers.
-func Section(cases iter.Seq2[scoredCase, error], all []scores, clusters map[string]map[string]string, seed uint64, draws int) (results.Section, error) {
+func Section(cases iter.Seq2[ScoredCase, error], all []scores, clusters map[string]map[string]string, seed uint64, draws int) (results.Section, error) {
 	type values struct {
 		of    map[string][]float64 // by item
 		none  int                  // the tool gave no number
@@ -31,7 +31,7 @@ func Section(cases iter.Seq2[scoredCase, error], all []scores, clusters map[stri
 	for i := range all {
 		found[i], rubrics[i] = map[answer]*values{}, map[string]bool{}
 	}
-	var list []scoredCase
+	var list []ScoredCase
 	for c, err := range cases {
 		if err != nil {
 			return results.Section{}, err
@@ -88,7 +88,7 @@ func Section(cases iter.Seq2[scoredCase, error], all []scores, clusters map[stri
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d scores are 0. With its default settings GREEN writes 0 where it failed, too: leave those rows empty.", m.Name, zeros))
 		}
 		s.Notes = append(s.Notes, fmt.Sprintf("%s is by %s %s, from the file %s (%s).", m.Name, m.Tool, m.Version, m.File, short(m.Digest)))
-		if n := len(m.Of) - countSide(used[i]); n > 0 {
+		if n := m.Stored - countSide(used[i]); n > 0 {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s of no answer of this store any more.", m.Name, results.Count(n, "score is", "scores are")))
 		}
 		keys := slices.SortedFunc(maps.Keys(found[i]), func(a, b answer) int {
