@@ -55,10 +55,13 @@ func (r *Report) Unanswered() error {
 	return fmt.Errorf("%d continuations are missing; the report says why, and the same command asks for them again", n)
 }
 
-// StoreOf is where continuations of a run's models are kept: beside its store.
-func StoreOf(store string) string {
-	return strings.TrimSuffix(store, filepath.Ext(store)) + "-contamination.sqlite"
+// beside is a store of what else models and judges are asked, beside a run's.
+func beside(store, what string) string {
+	return strings.TrimSuffix(store, filepath.Ext(store)) + "-" + what + ".sqlite"
 }
+
+// StoreOf is where continuations of a run's models are kept.
+func StoreOf(store string) string { return beside(store, "contamination") }
 
 // LookForContamination asks the models of a bench.yaml to go on with the texts of one of its data sets,
 // and measures what they said. What is wrong with what is wanted is a *RefusedError. A

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -115,11 +114,6 @@ type leakAsking struct {
 	Notes  io.Writer
 }
 
-// leakStore is where verdicts on leaks are kept, beside a run's store: a store as that is.
-func leakStore(store string) string {
-	return strings.TrimSuffix(store, filepath.Ext(store)) + "-leaks.sqlite"
-}
-
 // uselessReplies end a judge none of whose replies was a verdict.
 const uselessReplies = 20
 
@@ -220,7 +214,7 @@ func ConnectJudge(ctx context.Context, b *experiment.Bench, name string) (a leak
 	if err != nil {
 		return a, nil, err
 	}
-	a = leakAsking{Name: name, By: string(about), Path: leakStore(cfg.Store)}
+	a = leakAsking{Name: name, By: string(about), Path: beside(cfg.Store, "leaks")}
 	former := strings.TrimSuffix(a.Path, ".sqlite") + ".jsonl"
 	if _, err := os.Stat(former); err == nil {
 		return a, nil, fmt.Errorf("%s has what judges said to an earlier assay; this one keeps that in %s: move the file away to have them asked anew", former, a.Path)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,9 +79,7 @@ func (a *Answers) taken(item string, option int) int {
 }
 
 // ProbesStore is where the answers of probes are kept: a run's store of its own.
-func ProbesStore(store string) string {
-	return strings.TrimSuffix(store, filepath.Ext(store)) + "-probes.sqlite"
-}
+func ProbesStore(store string) string { return beside(store, "probes") }
 
 // Asking is how probes are asked.
 type Asking struct {

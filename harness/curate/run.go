@@ -72,13 +72,16 @@ func continueTexts(ctx context.Context, st *store.Store, m asked, set Contaminat
 			return out, err
 		}
 		// A server, or a proxy before it, may lack the endpoint.
-		if last, ok := first.Last(); ok && last.Failure != nil && lacking(backends.Kind(last.Failure.Kind), last.Failure.Status) {
+		if last, ok := first.Last(); ok && last.Failure != nil && lacks(&backends.Error{Kind: backends.Kind(last.Failure.Kind), Status: last.Failure.Status}) {
 			q.way = chat
 		}
 	}
 	sum, err := q.ask(ctx, st, m, id, texts, len(texts))
 	if err != nil {
 		return out, err
+	}
+	for _, w := range sum.Warnings {
+		fmt.Fprintln(m.Notes, "warning:", w)
 	}
 	for _, s := range sum.Stopped {
 		out.Why = s.Err.Error()
@@ -164,10 +167,12 @@ func (q continuing) read(ctx context.Context, st *store.Store, m asked, id backe
 		text := results.Digest(t.Key.Item)
 		switch {
 		case t.Key.Model != like.Model || t.Key.Arm != like.Arm:
+		case t.Key.Condition != like.Condition:
+			if last.Output != nil {
+				out.Former++
+			}
 		case last.Failure != nil:
 			why[text] = last.Failure.Message
-		case t.Key.Condition != like.Condition:
-			out.Former++
 		default:
 			a := answer{Text: text, Way: q.way, Said: last.Output.Answer, Finish: last.Output.Finish}
 			if err := json.Unmarshal(last.Turns[0].Server.Raw, &a.halved); err != nil {
@@ -193,11 +198,7 @@ func (q continuing) read(ctx context.Context, st *store.Store, m asked, id backe
 // lacks says whether a server has no such endpoint.
 func lacks(err error) bool {
 	var e *backends.Error
-	return errors.As(err, &e) && lacking(e.Kind, e.Status)
-}
-
-func lacking(kind backends.Kind, status int) bool {
-	return kind != backends.ErrUnknownModel && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented)
+	return errors.As(err, &e) && e.Kind != backends.ErrUnknownModel && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
 }
 
 // continuing is a model that is given the first half of the text that it is asked, and goes on.
