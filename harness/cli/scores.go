@@ -144,7 +144,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 			return err
 		}
 	}
-	all, err := exchange.ReadScores(c.Context, st, known)
+	all, err := exchange.ReadScores(c.Context, st)
 	if err != nil {
 		return environment(err)
 	}

@@ -178,17 +178,20 @@ func AskJudge(ctx context.Context, items []dataset.Item, a leakAsking) (*Judged,
 			fmt.Fprint(a.Notes, s)
 		}
 	}
+	said := map[results.Digest]json.RawMessage{}
+	for j, err := range a.Store.SaidBy(ctx, rubric.Name, a.Name, by) {
+		if err != nil {
+			return nil, err
+		}
+		said[j.Case] = j.Verdict
+	}
 	for _, t := range tasks {
 		shown, err := t.Case.Stored()
 		if err != nil {
 			return nil, err
 		}
-		j, _, err := a.Store.Judgment(ctx, results.JudgmentKey{Case: shown.Digest, Rubric: rubric.Name, Judge: a.Name, By: by})
-		if err != nil {
-			return nil, err
-		}
 		var v leakVerdict
-		if j.Verdict == nil || json.Unmarshal(j.Verdict, &v) != nil {
+		if b := said[shown.Digest]; b == nil || json.Unmarshal(b, &v) != nil {
 			out.silent++
 			continue
 		}

@@ -28,8 +28,7 @@ type Metric struct {
 // scores are numbers of a metric by case; nil: the tool gave none.
 type scores struct {
 	Metric
-	Of     map[results.Digest]*float64
-	Stored int // of cases that no answer has any more, too
+	Of map[results.Digest]*float64
 }
 
 // FormerStore is where an earlier assay kept the numbers of other tools, in tables of its own.
@@ -105,8 +104,8 @@ func PutScores(ctx context.Context, st *store.Store, cases iter.Seq2[ScoredCase,
 	return err
 }
 
-// ReadScores are the numbers of every metric, of cases that there are, by name, tool and version.
-func ReadScores(ctx context.Context, st *store.Store, cases []results.Digest) ([]scores, error) {
+// ReadScores are the numbers of every metric, by name, tool and version.
+func ReadScores(ctx context.Context, st *store.Store) ([]scores, error) {
 	versions, err := st.Versions(ctx)
 	if err != nil {
 		return nil, err
@@ -117,25 +116,21 @@ func ReadScores(ctx context.Context, st *store.Store, cases []results.Digest) ([
 			continue
 		}
 		a := v.About
-		s := scores{Metric{a["metric"], a["tool"], a["version"], a["better"] == "higher", a["file"], results.Digest(a["digest"])}, map[results.Digest]*float64{}, v.Judgments}
-		for _, d := range cases {
-			shown, err := judge.Case{Rubric: v.Rubric, Fields: sideCase{d}}.Stored()
+		s := scores{Metric{a["metric"], a["tool"], a["version"], a["better"] == "higher", a["file"], results.Digest(a["digest"])}, map[results.Digest]*float64{}}
+		for said, err := range st.SaidBy(ctx, v.Rubric, v.Judge, v.Digest) {
+			var of sideCase
+			var number *sideVerdict // nil: the tool gave none
+			if err == nil {
+				err = json.Unmarshal(said.Fields, &of)
+			}
+			if err == nil && said.Verdict != nil {
+				err = json.Unmarshal(said.Verdict, &number)
+			}
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("reading scores: %w", err)
 			}
-			j, ok, err := st.Judgment(ctx, results.JudgmentKey{Case: shown.Digest, Rubric: v.Rubric, Judge: v.Judge, By: v.Digest})
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				s.Of[d] = nil
-			}
-			if j.Verdict != nil {
-				var said sideVerdict
-				if err := json.Unmarshal(j.Verdict, &said); err != nil {
-					return nil, fmt.Errorf("reading scores: %w: %v", results.FaultDamaged, err)
-				}
-				s.Of[d] = &said.Score
+			if s.Of[of.Case] = nil; number != nil {
+				s.Of[of.Case] = &number.Score
 			}
 		}
 		out = append(out, s)

@@ -88,7 +88,7 @@ func Section(cases iter.Seq2[ScoredCase, error], all []scores, clusters map[stri
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d scores are 0. With its default settings GREEN writes 0 where it failed, too: leave those rows empty.", m.Name, zeros))
 		}
 		s.Notes = append(s.Notes, fmt.Sprintf("%s is by %s %s, from the file %s (%s).", m.Name, m.Tool, m.Version, m.File, short(m.Digest)))
-		if n := m.Stored - countSide(used[i]); n > 0 {
+		if n := len(m.Of) - countSide(used[i]); n > 0 {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s of no answer of this store any more.", m.Name, results.Count(n, "score is", "scores are")))
 		}
 		keys := slices.SortedFunc(maps.Keys(found[i]), func(a, b answer) int {

@@ -249,19 +249,29 @@ func (s *Store) judgmentsOf(ctx context.Context, k results.Key, which string) ([
 	for v, err := range Query(ctx, s.file, "reading the judgments of a trial", "SELECT c.fields, "+judgmentColumns+judgmentTables+
 		" WHERE t.study = ? AND t.model = ? AND t.item = ? AND t.arm = ? AND t.condition = ? AND t.repeat = ? AND "+which+
 		" ORDER BY v.rubric, v.judge, v.id, j.repeat, c.digest",
-		[]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, func(row func(...any) error) (results.Said, error) {
-			var v results.Said
-			var fields string
-			err := scanJudgment(&v.Judgment, row, &fields)
-			v.Fields = json.RawMessage(fields)
-			return v, err
-		}) {
+		[]any{k.Study, k.Model, k.Item, k.Arm, k.Condition, k.Repeat}, scanSaid) {
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// SaidBy iterates over what a version of a judge said of each case the first time, also of cases
+// that no trial has any more, without the judge's own Attempts.
+func (s *Store) SaidBy(ctx context.Context, rubric, judge string, by results.Digest) iter.Seq2[results.Said, error] {
+	return Query(ctx, s.file, "reading what a judge said", "SELECT c.fields, "+judgmentColumns+` FROM judge_version v CROSS JOIN judgment j ON j.version = v.id
+		CROSS JOIN cases c ON c.id = j.case_id WHERE v.rubric = ? AND v.judge = ? AND v.digest = ? AND j.repeat = 0 ORDER BY c.digest`,
+		[]any{rubric, judge, string(by)}, scanSaid)
+}
+
+func scanSaid(row func(...any) error) (results.Said, error) {
+	var v results.Said
+	var fields string
+	err := scanJudgment(&v.Judgment, row, &fields)
+	v.Fields = json.RawMessage(fields)
+	return v, err
 }
 
 // JudgedTwice iterates over the cases of a study's trials that a judge, as it is now,

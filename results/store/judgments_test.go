@@ -106,6 +106,16 @@ func TestAJudgesVersionsStandBesideEachOther(t *testing.T) {
 			t.Errorf("%+v: %+v %v %v", j, got, ok, err)
 		}
 	}
+	// What a version said stays when the trial has another answer and no case any more.
+	more := answered(key("1"), "left", time.Second)
+	more.Attempts = append(more.Attempts, more.Attempts[0])
+	if err := s.PutTrial(bg, more); err != nil {
+		t.Fatal(err)
+	}
+	check("another answer", nil, nil)
+	if got := collect(t, s.SaidBy(bg, "accuracy", "j", after.Digest)); len(got) != 1 || !reflect.DeepEqual(got[0], results.Said{Judgment: b, Fields: c.Fields}) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A store of an older assay has judgments of judges of which it does not say what
