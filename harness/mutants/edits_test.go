@@ -396,6 +396,14 @@ func figures() []suite {
 			{"no verdict is taken before one", "tables.rankJudgment", `e.row[t.judgment.index("verdict")] != nil`, `e.row[t.judgment.index("verdict")] == nil`},
 			{"items of other facts are one", "join.items", "digest([][]any{have}) != digest([][]any{r})", "len(have) != len(r)"},
 		}},
+		{dir: "harness/curate", tests: "TestNothingIsAsked|TestAServerWithout|TestAJudge", mutants: []mutant{
+			{"what another state of a model said counts", "continuing.read", "t.Key.Condition != like.Condition", `like.Condition == ""`},
+			{"a server without the endpoint is asked on", "continueTexts", "last.Failure != nil", "last.Failure == nil"},
+			{"a verdict on another prompt counts", "AskJudge", "results.DigestOf([]byte(a.By), []byte(prompt))", "results.DigestOf([]byte(a.By))"},
+		}},
+		{dir: "harness/exchange", tests: "TestStoreAndSection", mutants: []mutant{
+			{"scores of a former file count", "ReadScores", "!v.Current", "false"},
+		}},
 		{dir: "harness/exchange", tests: "ByHand", mutants: []mutant{
 			{"energies in millijoules", "trialRow", "float64(e) / 1000", "float64(e)"},
 			{"devices count from 1", "samples", "int64(n)", "int64(n+1)"},
