@@ -157,17 +157,21 @@ studies:
 
 // TestEveryTableIsTidy: of the default run, in two sessions, and of sweeps every CSV has one
 // line a key and quantity, what tells lines apart in columns of its own, and can be pivoted; and
-// nothing that people see has more digits than its column's rule gives. Pictures are small:
-// no table tells pixels.
+// nothing that people see has more digits than its column's rule gives. Pictures are small and
+// a study has two models: no table tells pixels, and two tell what tells lines apart.
 func TestEveryTableIsTidy(t *testing.T) {
 	t.Parallel()
 	bench, err := os.ReadFile(filepath.Join("..", "..", "bench.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := strings.Replace(string(bench), "size: 512", "size: 256", 1)
-	if small == string(bench) {
-		t.Fatal("bench.yaml has no pictures of 512 pixels")
+	small := string(bench)
+	for _, edit := range [][2]string{{"items: 48, size: 512", "items: 24, size: 256"}, {"[honest, silent, disclosing, blind]", "[disclosing, blind]"},
+		{"[honest, silent, disclosing, blind]", "[honest, silent]"}, {"[honest, blind, hasty]", "[blind, hasty]"}} {
+		if !strings.Contains(small, edit[0]) {
+			t.Fatalf("bench.yaml has no %s", edit[0])
+		}
+		small = strings.Replace(small, edit[0], edit[1], 1)
 	}
 	for name, c := range map[string]struct {
 		bench  string
