@@ -33,7 +33,7 @@ func examsOf(n int) []exam {
 	var out []exam
 	for i := range n {
 		s := NewScene(77, i)
-		film := open(archive.draw(s, 256))
+		film := open(archive.draw(s, 128))
 		all := Questions(s)
 		for k := range 4 {
 			out = append(out, exam{film, all[(i*7+k*19)%len(all)]})
