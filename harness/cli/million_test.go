@@ -215,7 +215,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 
 	plan := plannedKeys(b, config)
 	plan = plan[:len(plan)-1] // what is to be run
-	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), store.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
+	db, err := sql.Open("sqlite3", store.URI(path, store.VFS(), store.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
 	must(err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
@@ -397,7 +397,7 @@ func copyRows(b *testing.B, db *sql.DB, table, from, as string, anew map[string]
 // describeMillion prints what is in the store, and how many trials.
 func describeMillion(b *testing.B, path string, size int64) int {
 	b.Helper()
-	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite3", store.URI(path, store.VFS(), "mode=ro"))
 	if err != nil {
 		b.Fatal(err)
 	}

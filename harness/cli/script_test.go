@@ -177,7 +177,7 @@ func TestScripts(t *testing.T) {
 						}
 					}
 				case "newer":
-					db, err := sql.Open("sqlite", "file:"+path+"?"+store.VFS())
+					db, err := sql.Open("sqlite3", "file:"+path+"?"+store.VFS())
 					ts.Check(err)
 					_, err = db.Exec("PRAGMA user_version = 99")
 					ts.Check(err)

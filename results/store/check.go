@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	_ "modernc.org/sqlite" // the driver
+	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"assay/results"
 )
@@ -190,7 +190,7 @@ func reading(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
+	return sql.Open("sqlite3", URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
 }
 
 // absolute is the path of the file itself.

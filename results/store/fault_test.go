@@ -18,10 +18,13 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"assay/results"
+
+	"github.com/ncruces/go-sqlite3/vfs"
 )
 
 // TestMain lets the test binary serve as the other process of a test.
@@ -501,11 +504,22 @@ func TestMigration(t *testing.T) {
 
 // openSqlite is the file as another program has it.
 func openSqlite(path string) *sql.DB {
-	db, err := sql.Open("sqlite", URI(path))
+	otherProgram()
+	db, err := sql.Open("sqlite3", URI(path, "vfs=other", "_pragma=foreign_keys(0)"))
 	if err != nil {
 		panic(err)
 	}
 	return db
+}
+
+// otherProgram registers a VFS that knows nothing of checksums.
+var otherProgram = sync.OnceFunc(func() { vfs.Register("other", noSums{vfs.Find("").(vfs.VFSFilename)}) })
+
+type noSums struct{ vfs.VFSFilename }
+
+func (v noSums) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	f, flags, err := v.VFSFilename.OpenFilename(name, flags)
+	return f, flags &^ vfs.OPEN_MAIN_DB, err
 }
 
 // The application IDs of stores without and with checksums of their pages: "ASSY", "ASYS".

@@ -18,12 +18,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 
-	_ "modernc.org/sqlite" // the driver
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"assay/results"
 )
@@ -151,7 +152,7 @@ func openDamaged(path string) (*File, error) {
 	}
 	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
 	// keeps it from writing any.
-	return &File{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=writable_schema(1)")}, nil
+	return &File{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=checksum_verification(0)", "_pragma=writable_schema(1)")}, nil
 }
 
 // readersOf is the parameters of URI that a store is read with. Where SQLite cannot make
@@ -175,7 +176,8 @@ func URI(path string, params ...string) string {
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // a drive letter
 	}
-	u := url.URL{Scheme: "file", Path: p, RawQuery: strings.Join(params, "&")}
+	// The driver would begin every transaction as a writer, and make times of texts that look like some.
+	u := url.URL{Scheme: "file", Path: p, RawQuery: strings.Join(append(slices.Clip(params), "_txlock=deferred", "_timefmt=sqlite"), "&")}
 	return u.String()
 }
 
@@ -195,7 +197,10 @@ func blankFile(ctx context.Context, path string, want Schema) error {
 }
 
 func open(path string, params ...string) *sql.DB {
-	db, err := sql.Open("sqlite", URI(path, params...))
+	if !slices.ContainsFunc(params, func(p string) bool { return strings.Contains(p, "busy_timeout") }) {
+		params = append(slices.Clip(params), "_pragma=busy_timeout(0)") // the driver's is a minute
+	}
+	db, err := sql.Open("sqlite3", URI(path, params...))
 	if err != nil {
 		panic("store: internal error: " + err.Error()) // no file is touched yet
 	}
@@ -212,14 +217,14 @@ func (f *File) openWriter(ctx context.Context, abs string) error {
 	if err := reserve(abs + ".lock"); err != nil {
 		return fmt.Errorf("%w: %w", results.FaultReadOnly, err)
 	}
-	f.lock = open(abs+".lock", "_pragma=busy_timeout(0)")
+	f.lock = open(abs+".lock", VFS(), "_pragma=busy_timeout(0)")
 	f.lock.SetMaxOpenConns(1)
 	var err error
 	if f.held, err = f.lock.Conn(ctx); err != nil {
 		return err
 	}
 	if _, err := f.held.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		if code(err) == sqlite3.SQLITE_BUSY {
+		if code(err) == sqlite3.BUSY {
 			return results.FaultInUse
 		}
 		return err
@@ -485,22 +490,19 @@ func (f *File) closeFiles() error {
 }
 
 // code is SQLite's primary result code; 0: err is not from SQLite.
-func code(err error) int { return extended(err) & 0xff }
+func code(err error) (c sqlite3.ErrorCode) {
+	errors.As(err, &c)
+	return c
+}
 
 // extended is SQLite's whole result code; 0: err is not from SQLite.
-func extended(err error) int {
-	var e interface { // the driver's error, or a cursor's
-		error
-		Code() int
-	}
-	if errors.As(err, &e) {
-		return e.Code()
-	}
-	return 0
+func extended(err error) (c sqlite3.ExtendedErrorCode) {
+	errors.As(err, &c)
+	return c
 }
 
 func cannotOpen(err error) bool {
-	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY || extended(err) == sqlite3.SQLITE_IOERR_SHMSIZE
+	return code(err) == sqlite3.CANTOPEN || code(err) == sqlite3.READONLY || extended(err) == sqlite3.IOERR_SHMSIZE
 }
 
 // outOfFiles says whether this process may not open the few files that a store is.
@@ -518,33 +520,33 @@ func outOfFiles() bool {
 // Fail names the store, what was attempted, and what to do about it.
 func (f *File) Fail(attempt string, err error) error {
 	switch code(err) {
-	case sqlite3.SQLITE_CANTOPEN:
+	case sqlite3.CANTOPEN:
 		if outOfFiles() {
 			err = fmt.Errorf("too many files are open: %v", err)
 			return &results.Trouble{Path: f.path, Err: fmt.Errorf("store %s: %s: %w; allow more (ulimit -n 4096), or merge some of the stores first, and what that makes with the rest", f.path, attempt, err)}
 		}
 		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
-	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+	case sqlite3.NOTADB, sqlite3.CORRUPT:
 		err = fmt.Errorf("%w: %v", results.FaultDamaged, err)
-	case sqlite3.SQLITE_ERROR:
+	case sqlite3.ERROR:
 		// Our statements are right: what they speak of is not there.
 		err = fmt.Errorf("%w: its tables are not those of its schema: %v", results.FaultDamaged, err)
-	case sqlite3.SQLITE_IOERR:
+	case sqlite3.IOERR:
 		switch extended(err) {
-		case sqlite3.SQLITE_IOERR_DATA:
+		case sqlite3.IOERR_DATA:
 			err = fmt.Errorf("%w: a page does not match its checksum", results.FaultDamaged)
-		case sqlite3.SQLITE_IOERR_SHMSIZE:
+		case sqlite3.IOERR_SHMSIZE:
 			err = fmt.Errorf("%w: %v", results.FaultFull, err)
 		default:
 			err = fmt.Errorf("%w: %v", results.FaultDisk, err)
 		}
 	case secondName:
 		err = fmt.Errorf("%w: a run that has not ended writes, or wrote, to this file under another of its names", results.FaultInUse)
-	case sqlite3.SQLITE_FULL:
+	case sqlite3.FULL:
 		err = fmt.Errorf("%w: %v", results.FaultFull, err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+	case sqlite3.READONLY, sqlite3.PERM:
 		err = fmt.Errorf("%w: %v", results.FaultReadOnly, err)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	case sqlite3.BUSY, sqlite3.LOCKED:
 		err = fmt.Errorf("%w: %v", results.FaultInUse, err)
 	}
 	hint := ""

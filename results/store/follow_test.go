@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	_ "modernc.org/sqlite" // the driver
+	_ "github.com/ncruces/go-sqlite3/driver"
 	"pgregory.net/rapid"
 )
 
@@ -14,7 +14,7 @@ import (
 // has, whether they are stepped to or sought, and however many of them are read.
 func TestFollower(t *testing.T) {
 	path := filepath.ToSlash(filepath.Join(t.TempDir(), "a.sqlite"))
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite3", "file:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}

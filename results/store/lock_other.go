@@ -3,6 +3,6 @@
 package store
 
 // Where there is no flock, a file is locked by its name alone.
-func lock(uintptr) bool    { return true }
-func unlock(uintptr)       {}
-func links(uintptr) uint64 { return 1 }
+func lock(*file) bool    { return true }
+func unlock(*file)       {}
+func links(*file) uint64 { return 1 }

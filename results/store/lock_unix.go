@@ -2,29 +2,22 @@
 
 package store
 
-import (
-	"syscall"
+import "syscall"
 
-	sqlite3 "modernc.org/sqlite/lib"
-)
-
-// descriptor is SQLite's own: to close another of the same file would end the
-// locks that SQLite holds on it.
-func descriptor(p uintptr) int { return int(at[sqlite3.TunixFile](p).Fh) }
-
-// lock takes the file itself, whatever its name; false: another has it.
-func lock(p uintptr) bool {
-	err := syscall.Flock(descriptor(p), syscall.LOCK_EX|syscall.LOCK_NB)
+// lock takes the file itself, whatever its name, by SQLite's own descriptor: no link leads past
+// it. false: another has it.
+func lock(f *file) bool {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return err != syscall.EWOULDBLOCK // file systems without such locks have the lock by name alone
 }
 
-func unlock(p uintptr) { _ = syscall.Flock(descriptor(p), syscall.LOCK_UN) }
+func unlock(f *file) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // links is how many names the file has.
-func links(p uintptr) uint64 {
-	var st syscall.Stat_t
-	if syscall.Fstat(descriptor(p), &st) != nil {
+func links(f *file) uint64 {
+	st, err := f.Stat()
+	if err != nil {
 		return 1
 	}
-	return uint64(st.Nlink)
+	return uint64(st.Sys().(*syscall.Stat_t).Nlink)
 }

@@ -116,7 +116,7 @@ func held(t testing.TB, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", URI(abs, VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite3", URI(abs, VFS(), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // pageSize is the size of a page in bytes.
@@ -29,9 +31,9 @@ const pageSize = 4096
 // pageReserve is how many bytes at the end of a page are ours.
 const pageReserve = 8
 
-// secondName is the result code (SQLITE_PROTOCOL) of opening a file whose last
+// secondName is the result code of opening a file whose last
 // writer did not close it and used another name, where the file still has one.
-const secondName = 15
+const secondName = sqlite3.PROTOCOL
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 

@@ -179,7 +179,7 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 // TestSalvageSaysWhatItDropped: judgments whose case is gone are left out and counted, and that is a loss.
 func TestSalvageSaysWhatItDropped(t *testing.T) {
 	path := repairMade(t, 60)
-	db, err := sql.Open("sqlite", "file:"+path+"?"+VFS())
+	db, err := sql.Open("sqlite3", "file:"+path+"?"+VFS()+"&_pragma=foreign_keys(0)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
 	if err := newBlank(ctx, from, 15); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+from+"?"+VFS())
+	db, err := sql.Open("sqlite3", "file:"+from+"?"+VFS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestSalvageOfAnOlderStoreLeavesItsScores(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := sql.Open("sqlite", "file:"+to+"?"+VFS())
+	saved, err := sql.Open("sqlite3", "file:"+to+"?"+VFS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestWhatIsMissingIsNoticed(t *testing.T) {
 		"UPDATE trial SET attempts = attempts + 1 WHERE id <= 2": "2 trials lack attempts",
 	} {
 		path := repairMade(t, 6)
-		db, err := sql.Open("sqlite", "file:"+path+"?"+VFS())
+		db, err := sql.Open("sqlite3", "file:"+path+"?"+VFS()+"&_pragma=foreign_keys(0)")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -755,7 +755,7 @@ func plain(t *testing.T, s *Store, query string) string {
 	t.Helper()
 	var of *results.Trouble
 	errors.As(s.file.Fail("looking", io.EOF), &of)
-	db, err := sql.Open("sqlite", URI(of.Path, VFS(), "mode=ro"))
+	db, err := sql.Open("sqlite3", URI(of.Path, VFS(), "mode=ro"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite"
+	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -168,7 +168,7 @@ func count(t testing.TB, path string) (n int) {
 
 func open(t testing.TB, path, mode string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", store.URI(path, store.VFS(), mode))
+	db, err := sql.Open("sqlite3", store.URI(path, store.VFS(), mode))
 	if err != nil {
 		t.Fatal(err)
 	}
