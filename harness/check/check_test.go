@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 //
 //	ASSAY_SLOW=1 go test -count=1 -v -run TestIntervalsCoverTheTruth ./harness/check
 func TestIntervalsCoverTheTruth(t *testing.T) {
-	simulated, seed := 12, uint64(2)
+	simulated, seed := 24, uint64(1)
 	if os.Getenv("ASSAY_SLOW") != "" {
 		simulated, seed = 400, 7
 	}
@@ -63,7 +63,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestInstrumentIsRight(t *testing.T) {
-	rows, err := Instrument(t.Context(), Args{Items: 8, Size: 256, Seed: 7})
+	rows, err := Instrument(t.Context(), Args{Items: 12, Size: 256, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
