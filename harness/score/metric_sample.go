@@ -279,13 +279,22 @@ func (s *PairSample) Run(seed uint64, b int) {
 			kept[i] = nil
 		}
 	}
+	const most = 6 // clusters, of which 462 draws differ
+	same := map[string][]float64{}
 	for range b {
 		d.Next()
-		d.Sum(sums)
-		s.compute(sums, s.each(d.Counts(), w), values)
-		tails.Add(values)
+		drawn, known := same[string(d.Counts())]
+		if !known {
+			d.Sum(sums)
+			s.compute(sums, s.each(d.Counts(), w), values)
+			if drawn = values; s.k <= most {
+				drawn = slices.Clone(values)
+				same[string(d.Counts())] = drawn
+			}
+		}
+		tails.Add(drawn)
 		for i := range kept {
-			kept[i] = append(kept[i], values[i])
+			kept[i] = append(kept[i], drawn[i])
 		}
 	}
 	for i, e := range all {
