@@ -212,16 +212,24 @@ func (s shaken) Tables(context.Context, func(string, int)) ([]*viewer.Table, err
 	for _, study := range []string{"cot", "faithfulness"} {
 		t := s.of.Table(study)
 		path := filepath.Join(s.dir, study)
-		bld, err := viewer.NewBuilder(path, study, "", t.Columns)
+		bld, err := viewer.NewBuilder(path, study, "", t.Columns, s.of.Facets)
 		if err != nil {
 			return nil, err
 		}
 		cells := make([]viewer.Cell, len(t.Columns))
+		var other viewer.Trial
 		for row := range t.Rows {
+			own, err := t.Trial(row)
+			if err != nil {
+				return nil, err
+			}
+			if row%100 == 0 { // whose numbers the next ones have
+				other = own
+			}
 			for i, c := range t.Columns {
-				cells[i] = t.Cell(row, c.Name)
+				cells[i] = own.Cell(c.Name)
 				if i >= len(viewer.KeyColumns()) && cells[i].Kind == viewer.Number && rnd.IntN(10) == 0 {
-					if other := t.Cell(rnd.IntN(t.Rows), c.Name); other.Kind == viewer.Number {
+					if other := other.Cell(c.Name); other.Kind == viewer.Number {
 						cells[i] = other
 					}
 				}

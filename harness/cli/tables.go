@@ -117,7 +117,7 @@ func (x *indexer) write(ctx context.Context, path, of string, a score.Asked, on 
 	for _, c := range layout.Columns() {
 		cols = append(cols, scoreColumn(c))
 	}
-	b, err := viewer.NewBuilder(path, a.Rules.Study, of, cols)
+	b, err := viewer.NewBuilder(path, a.Rules.Study, of, cols, facets())
 	if err != nil {
 		return nil, err
 	}

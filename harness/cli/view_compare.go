@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"assay/harness/compare"
 	"assay/harness/experiment"
@@ -13,65 +14,71 @@ import (
 // Comparer compares runs as assay compare does, from their indexes.
 type Comparer struct{}
 
-// indexed are the trials of an index.
-type indexed struct {
-	*viewer.Table
-	numbers []func(row int) (float64, bool) // of each score
-}
-
-func (x indexed) Number(n, column int) (float64, bool) { return x.numbers[column](n) }
-
-// runOf is a run under view, as far as it is indexed.
-func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, error) {
+// runOf is a run under view, as far as it is indexed. Ask the readers for their errors in the end.
+func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, error) {
 	out, err := compare.Begin(ctx, r.Store, r.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	asked, err := experiment.Asked(ctx, r.Store)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var readers []*viewer.Reader
 	for _, a := range asked {
 		study := a.Rules.Study
 		t := r.Table(study)
 		if t == nil {
 			continue
 		}
-		x := indexed{Table: t}
 		var columns []score.Column
+		var names []string
 		for _, c := range a.Rules.Layout(a.Judges).Columns() {
 			if name := scoreColumn(c).Name; t.Has(name) {
-				columns, x.numbers = append(columns, c), append(x.numbers, t.Numbers(name))
+				columns, names = append(columns, c), append(names, name)
 			}
 		}
+		x, err := t.Reader(names)
+		if err != nil {
+			return nil, nil, err
+		}
+		readers = append(readers, x)
 		clusters, err := score.Clusters(ctx, r.Store, study)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out.Studies[study] = compare.Table{Columns: columns, N: t.Rows, Trials: x, Clusters: clusters}
-		for _, c := range t.Values(columnCache) {
-			if c.Kind == viewer.Text {
-				out.Caches[study] = append(out.Caches[study], c.Text)
-			}
+		if out.Caches[study], err = t.Texts(columnCache); err != nil {
+			return nil, nil, err
 		}
 	}
-	return out, nil
+	return out, readers, nil
 }
 
-func both(ctx context.Context, a, b *viewer.Run) (x, y *compare.Run, err error) {
-	if x, err = runOf(ctx, a); err == nil {
-		y, err = runOf(ctx, b)
+// both does something with two runs under view.
+func both(ctx context.Context, a, b *viewer.Run, do func(x, y *compare.Run) error) error {
+	x, readers, err := runOf(ctx, a)
+	if err != nil {
+		return err
 	}
-	return x, y, err
+	y, more, err := runOf(ctx, b)
+	if err != nil {
+		return err
+	}
+	err = do(x, y)
+	for _, r := range append(readers, more...) {
+		err = errors.Join(err, r.Err())
+	}
+	return err
 }
 
 // Compare implements viewer.Comparer.
 func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell func(done, of int)) (*viewer.Comparison, error) {
-	x, y, err := both(ctx, a, b)
-	if err != nil {
-		return nil, err
-	}
-	c, err := compare.Runs(ctx, x, y, compare.Choice{Times: times, Moved: -1, Tell: tell})
+	var c *compare.Comparison
+	err := both(ctx, a, b, func(x, y *compare.Run) (err error) {
+		c, err = compare.Runs(ctx, x, y, compare.Choice{Times: times, Moved: -1, Tell: tell})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +98,13 @@ func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell 
 
 // Items implements viewer.Comparer.
 func (Comparer) Items(ctx context.Context, a, b *viewer.Run, at viewer.Place) ([]viewer.Item, error) {
-	x, y, err := both(ctx, a, b)
-	if err != nil {
-		return nil, err
-	}
-	moved, other := compare.Items(x, y, compare.Row{Study: at.Study, Model: at.Model, Arm: at.Arm, Condition: at.Condition, Score: at.Score, Judge: at.Judge})
-	out := make([]viewer.Item, 0, len(moved))
-	for _, m := range moved {
-		out = append(out, viewer.Item{Item: m.Item, Repeat: m.First, Other: other, A: stats.Significant(m.A, 3), B: stats.Significant(m.B, 3)})
-	}
-	return out, nil
+	out := []viewer.Item{}
+	err := both(ctx, a, b, func(x, y *compare.Run) error {
+		moved, other := compare.Items(x, y, compare.Row{Study: at.Study, Model: at.Model, Arm: at.Arm, Condition: at.Condition, Score: at.Score, Judge: at.Judge})
+		for _, m := range moved {
+			out = append(out, viewer.Item{Item: m.Item, Repeat: m.First, Other: other, A: stats.Significant(m.A, 3), B: stats.Significant(m.B, 3)})
+		}
+		return nil
+	})
+	return out, err
 }

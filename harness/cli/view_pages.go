@@ -49,11 +49,10 @@ func OpenView(ctx context.Context, path string, configs []string) (*viewer.Run, 
 		// A name of dots alone would lead elsewhere in an address.
 		Name: cmp.Or(strings.Trim(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "."), "store"), Path: path, Store: st,
 		Index: &indexer{path: path, st: st}, Sent: &sender{st: st, configs: configs, man: man, kept: map[results.Key]*viewer.Sent{}},
-		Read:  reader(),
-		Right: scoreRight,
-		Shown: []string{viewer.KeyItem, viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
-		Facets: []string{viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, viewer.KeyRepeat, columnType, columnTask, columnModality, scoreRight, study.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
-			"answered", "failure", columnFlags, columnCache, columnHost, columnGPU},
+		Read:   reader(),
+		Right:  scoreRight,
+		Shown:  []string{viewer.KeyItem, viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, scoreRight, columnBaseline, columnArm, "flip", "to_target", "silent", columnFlags, columnHost, columnGPU, "latency_s", "energy_j", "tokens"},
+		Facets: facets(),
 		Finds: []viewer.Find{
 			{Title: "reasoning helped", Where: []viewer.Filter{is(columnArm, helped)}}, {Title: "reasoning harmed", Where: []viewer.Filter{is(columnArm, harmed)}},
 			{Title: "flipped in silence", Where: []viewer.Filter{is("flip", "1"), is("silent", "1")}}, {Title: "flipped to the target", Where: []viewer.Filter{is("to_target", "1")}},
@@ -63,6 +62,12 @@ func OpenView(ctx context.Context, path string, configs []string) (*viewer.Run, 
 		},
 	}
 	return r, nil
+}
+
+// facets are the columns that are offered to choose by.
+func facets() []string {
+	return []string{viewer.KeyModel, viewer.KeyArm, viewer.KeyCondition, viewer.KeyRepeat, columnType, columnTask, columnModality, scoreRight, study.ScoreNoAnswer, columnBaseline, columnArm, "flip", "to_target", "silent",
+		"answered", "failure", columnFlags, columnCache, columnHost, columnGPU}
 }
 
 // Sparing has the garbage collector keep memory low until back is called: indexes are

@@ -152,6 +152,7 @@ func holdsTheExport(t *testing.T, dir string) (tables []*viewer.Table, seen int)
 				t.Fatal(err)
 			}
 		}
+		x := trialOf(t, table, n)
 		for _, c := range table.Columns {
 			want, named := row[c.Name]
 			if !named {
@@ -161,18 +162,18 @@ func holdsTheExport(t *testing.T, dir string) (tables []*viewer.Table, seen int)
 				continue
 			}
 			seen++
-			switch v := table.Cell(n, c.Name); v.Kind {
+			switch v := x.Cell(c.Name); v.Kind {
 			case viewer.Number:
 				if v.Number != want {
-					t.Fatalf("%s: %+v is %v, the export has %v", c.Name, table.Key(n), v.Number, want)
+					t.Fatalf("%s: %+v is %v, the export has %v", c.Name, x.Key, v.Number, want)
 				}
 			case viewer.Text:
 				if v.Text != want {
-					t.Fatalf("%s: %+v is %q, the export has %v", c.Name, table.Key(n), v.Text, want)
+					t.Fatalf("%s: %+v is %q, the export has %v", c.Name, x.Key, v.Text, want)
 				}
 			default:
 				if want != nil || missing[c.Name] != v.Text {
-					t.Fatalf("%s: %+v is missing because %q, the export has %v, missing because %q", c.Name, table.Key(n), v.Text, want, missing[c.Name])
+					t.Fatalf("%s: %+v is missing because %q, the export has %v, missing because %q", c.Name, x.Key, v.Text, want, missing[c.Name])
 				}
 			}
 		}
@@ -181,9 +182,18 @@ func holdsTheExport(t *testing.T, dir string) (tables []*viewer.Table, seen int)
 		if at[x.Study] != x.Rows {
 			t.Errorf("study %s: %d trials in the index, %d in the export", x.Study, x.Rows, at[x.Study])
 		}
-		x.Close()
+		t.Cleanup(func() { x.Close() })
 	}
 	return tables, seen
+}
+
+func trialOf(t testing.TB, table *viewer.Table, row int) viewer.Trial {
+	t.Helper()
+	x, err := table.Trial(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // twoHosts is the tour, and two trials that were made again on another host with another
@@ -246,8 +256,8 @@ func TestHostsAreColumns(t *testing.T) {
 			t.Fatalf("study %s has no host or no GPU", x.Study)
 		}
 		for row := range x.Rows {
-			k := x.Key(row)
-			host, gpu := x.Cell(row, "host").Text, x.Cell(row, "gpu").Text
+			own := trialOf(t, x, row)
+			k, host, gpu := own.Key, own.Cell("host").Text, own.Cell("gpu").Text
 			if second := slices.Contains(again, k); second != (host == "box-2<b>") || second != (gpu == "2 x T4") || host == "" || gpu == "" {
 				t.Errorf("%+v ran on %q, %q", k, host, gpu)
 			}
@@ -300,14 +310,19 @@ func TestHelpedAndHarmed(t *testing.T) {
 		first := map[string]string{"cot": "direct", "faithfulness": "structured", "diagnosis": "mcq"}[x.Study]
 		for n := range x.Rows {
 			for column, change := range map[string]func(arm, condition *string){"against_baseline": func(_, c *string) { *c = "baseline" }, "against_first_arm": func(a, _ *string) { *a = first }} {
-				k := x.Key(n)
+				own := trialOf(t, x, n)
+				k := own.Key
 				change(&k.Arm, &k.Condition)
-				got, want := x.Cell(n, column), ""
-				if other, ok := x.Row(k); ok && other != n {
-					want = word(x.Cell(other, "accuracy"), x.Cell(n, "accuracy"))
+				got, want := own.Cell(column), ""
+				other, ok, err := x.Find(k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ok && other.Row != n {
+					want = word(other.Cell("accuracy"), own.Cell("accuracy"))
 				}
 				if got.Kind == viewer.Text && got.Text != want || got.Kind != viewer.Text && want != "" {
-					t.Errorf("%s of %+v is %+v, want %q", column, x.Key(n), got, want)
+					t.Errorf("%s of %+v is %+v, want %q", column, own.Key, got, want)
 				}
 				if got.Kind == viewer.Text {
 					said[column+" "+got.Text]++

@@ -1,23 +1,42 @@
-// Index holds the trials of one study as columns in memory, so that a million
-// of them are filtered, sorted and searched while a person waits.
+// Index is the trials of one study as an SQLite file that is derived from the store: deleted or
+// damaged, it is made anew.
 //
-//  1. A Builder takes trials in Key order (build.go) and writes a file.
-//  2. Open reads the columns of a file; the words stay in it (file.go).
-//  3. selects finds trials; a Selection orders and counts them (query.go).
+//  1. A Builder takes trials in Key order and writes the file (build.go).
+//  2. OpenIndex reads it; nobody writes to it any more.
+//  3. selects finds trials by SQL; a selection orders and counts them (query.go).
 //
-// Every column is a list of its different cells in order, and a number of a cell for
-// each trial: comparing numbers of cells compares cells.
+// Its tables:
+//
+//	trial   a row each in Key order, from id 0; cells are c0, c1, ... by the place of their column
+//	combo   what trials have together in the columns that are lists to choose from, and how many (n)
+//	reason  why a cell has no value
+//	words   which words are in an answer or its reasoning (FTS5); neither text nor places of words
+//	about   the study, what it was made of, and its columns
+//
+// A cell is a number, a text, a blob (the id of a reason) or NULL. SQLite orders them so, but for
+// NULL, which comes first.
 
 package viewer
 
 import (
 	"cmp"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"assay/results"
+	"assay/results/store"
 )
 
 // kind is what a cell holds.
@@ -32,9 +51,24 @@ const (
 
 // Cell is one value of one trial.
 type Cell struct {
-	Kind   kind    `json:"kind"`
-	Number float64 `json:"number,omitempty"`
-	Text   string  `json:"text,omitempty"`
+	Kind   kind
+	Number float64
+	Text   string
+}
+
+// compare orders cells: numbers, texts, reasons, no cell last.
+func (c Cell) compare(o Cell) int {
+	if c.Kind == absent || o.Kind == absent {
+		return cmp.Compare(btoi(c.Kind == absent), btoi(o.Kind == absent))
+	}
+	return cmp.Or(cmp.Compare(c.Kind, o.Kind), cmp.Compare(c.Number, o.Number), strings.Compare(c.Text, o.Text))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // Names of the columns that every table has, and that name a trial.
@@ -55,93 +89,224 @@ func KeyColumns() []results.FileColumn {
 		{Name: KeyRepeat, Kind: results.IntegerColumn, Help: "from 0"}}
 }
 
-// column is the cells of one column: numbers in order, then the others in order.
-type column struct {
-	numbers []float64
-	others  []Cell
-	codes   // of each trial's cell
+// keyIn is the key that a trial's first cells are.
+func keyIn(study string, cells []Cell) results.Key {
+	return results.Key{Study: study, Model: cells[0].Text, Item: cells[1].Text, Arm: cells[2].Text, Condition: cells[3].Text, Repeat: int(cells[4].Number)}
 }
 
-// codes are numbers of cells, as narrow as they can be: one of the three has them.
-type codes struct {
-	small []uint8
-	wide  []uint16
-	long  []uint32
+// format is of the tables; an index of another one is made anew.
+const format = 2
+
+// about is what a file says of itself.
+type about struct {
+	Format  int
+	Study   string
+	Of      string // what it was made of
+	Columns []results.FileColumn
+	Rows    int
+	Known   []bool // by column: some trial has a value
+	Sums    []sum  // by column, of all trials
+	Lists   []int  // columns of combo
 }
 
-func (c *codes) code(row int) int {
-	switch {
-	case c.small != nil:
-		return int(c.small[row])
-	case c.wide != nil:
-		return int(c.wide[row])
-	}
-	return int(c.long[row])
-}
-
-func (c *codes) len() int { return max(len(c.small), len(c.wide), len(c.long)) }
-
-// add appends a number, in a wider list where it does not fit.
-func (c *codes) add(code uint32) {
-	if code > math.MaxUint16 && c.long == nil {
-		c.long = widened(c.wide, widened[uint32](c.small, nil))
-		c.small, c.wide = nil, nil
-	} else if code > math.MaxUint8 && c.wide == nil && c.long == nil {
-		c.wide = widened[uint16](c.small, nil)
-		c.small = nil
-	}
-	switch {
-	case c.long != nil:
-		c.long = append(c.long, code)
-	case c.wide != nil:
-		c.wide = append(c.wide, uint16(code))
-	default:
-		c.small = append(c.small, uint8(code))
-	}
-}
-
-func widened[W, N uint8 | uint16 | uint32](from []N, to []W) []W {
-	if to == nil {
-		to = make([]W, 0, len(from)+len(from)/4+16)
-	}
-	for _, v := range from {
-		to = append(to, W(v))
-	}
-	return to
-}
-
-func (c *column) size() int { return len(c.numbers) + len(c.others) }
-
-func (c *column) cell(code int) Cell {
-	if code < len(c.numbers) {
-		return Cell{Kind: Number, Number: c.numbers[code]}
-	}
-	return c.others[code-len(c.numbers)]
-}
-
-// compare orders cells that are no numbers: texts before reasons, no cell last.
-func compare(a, b Cell) int {
-	if a.Kind == absent || b.Kind == absent {
-		return cmp.Compare(btoi(a.Kind == absent), btoi(b.Kind == absent))
-	}
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Text, b.Text))
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+// sum is that of a column's numbers, and how many there are.
+type sum struct {
+	Sum float64
+	N   int
 }
 
 // Table is the trials of a study, in Key order. Any number of goroutines may use it.
 type Table struct {
-	Study   string
-	Columns []results.FileColumn
-	Rows    int
+	about
+	db      *sql.DB
+	reasons map[string]string
+	lists   [][]Cell                      // the different cells of each of Lists, in order
+	combos  [][]int                       // by id, the place of its cell in each of lists
+	keys    func() ([]results.Key, error) // of all trials, read once
+}
 
-	of    []column
-	words *indexWords
+// errOther is an index of other trials than those wanted.
+var errOther = errors.New("the index is of another state of the store")
+
+var errDamaged = errors.New("the index is damaged")
+
+// readers are the connections to an index. All are made when it is opened: later another file may
+// stand at its path, or none.
+const readers = 3
+
+// OpenIndex reads the index at path. One that is not of `of` is errOther.
+func OpenIndex(path, of string) (*Table, error) {
+	t, err := open(path, of)
+	if err != nil {
+		return nil, fmt.Errorf("reading the index %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func open(path, of string) (*Table, error) {
+	said, is, err := checksum(path)
+	if err != nil {
+		return nil, err
+	}
+	if said != is {
+		return nil, errDamaged
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", store.URI(abs, "mode=ro", "immutable=1", "_pragma=query_only(1)", "_pragma=temp_store(memory)", "_pragma=cache_size(-4096)"))
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{db: db, reasons: map[string]string{}}
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
+	if err := t.connect(of); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	t.keys = sync.OnceValues(t.readKeys)
+	// Requests may still read a table that was replaced.
+	runtime.AddCleanup(t, func(db *sql.DB) { db.Close() }, db)
+	return t, nil
+}
+
+// connect makes all connections and reads what a table holds in memory.
+func (t *Table) connect(of string) error {
+	var rows []*sql.Rows
+	defer func() {
+		for _, r := range rows {
+			r.Close()
+		}
+	}()
+	for range readers {
+		r, err := t.db.Query("SELECT text FROM about")
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+		var text []byte
+		if !r.Next() {
+			return cmp.Or(r.Err(), errDamaged)
+		}
+		if err := r.Scan(&text); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &t.about); err != nil {
+			return err
+		}
+		if t.Format != format || t.Of != of {
+			return errOther
+		}
+	}
+	rows[0].Close() // for the next question
+	if err := t.each(func(v []any) {
+		id, _ := v[0].([]byte)
+		t.reasons[string(id)], _ = v[1].(string)
+	}, "SELECT id, text FROM reason"); err != nil {
+		return err
+	}
+	return t.readLists()
+}
+
+func (t *Table) readLists() error {
+	t.lists = make([][]Cell, len(t.Lists))
+	seen := make([]map[Cell]int, len(t.Lists)) // the place of a cell, in order of ids first
+	for i := range seen {
+		seen[i] = map[Cell]int{}
+	}
+	err := t.each(func(v []any) {
+		own := make([]int, len(t.Lists))
+		for i, x := range v[2:] { // id, n
+			c := t.cell(x)
+			at, ok := seen[i][c]
+			if !ok {
+				at = len(t.lists[i])
+				seen[i][c], t.lists[i] = at, append(t.lists[i], c)
+			}
+			own[i] = at
+		}
+		t.combos = append(t.combos, own)
+	}, "SELECT * FROM combo ORDER BY id")
+	for i, list := range t.lists {
+		sorted := slices.SortedFunc(slices.Values(list), Cell.compare)
+		to := make([]int, len(list))
+		for place, c := range sorted {
+			to[seen[i][c]] = place
+		}
+		for _, own := range t.combos {
+			own[i] = to[own[i]]
+		}
+		t.lists[i] = sorted
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksumAt is where a file has its checksum: in place of SQLite's user_version.
+const checksumAt = 60
+
+// checksum is what a file says that its checksum is, and what that of all the rest is.
+func checksum(path string) (said, is uint32, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	head := make([]byte, 100)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return 0, 0, errDamaged
+	}
+	said = binary.BigEndian.Uint32(head[checksumAt:])
+	clear(head[checksumAt : checksumAt+4])
+	sum := crc32.New(castagnoli)
+	sum.Write(head)
+	_, err = io.Copy(sum, f)
+	return said, sum.Sum32(), err
+}
+
+// each visits the rows of a query. It has no context: a connection that is broken off would be
+// made anew, and find another file.
+func (t *Table) each(visit func(values []any), query string, args ...any) error {
+	rows, err := t.db.Query(query, args...)
+	if err != nil {
+		return fmt.Errorf("reading the index: %w", err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return fmt.Errorf("reading the index: %w", err)
+	}
+	values, into := make([]any, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return fmt.Errorf("reading the index: %w", err)
+		}
+		visit(values)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading the index: %w", err)
+	}
+	return nil
+}
+
+// cell is a value of the file.
+func (t *Table) cell(v any) Cell {
+	switch v := v.(type) {
+	case int64:
+		return Cell{Kind: Number, Number: float64(v)}
+	case float64:
+		return Cell{Kind: Number, Number: v}
+	case string:
+		return Cell{Kind: Text, Text: v}
+	case []byte:
+		return Cell{Kind: Lacking, Text: t.reasons[string(v)]}
+	}
+	return Cell{}
 }
 
 // place is where a column stands; -1: there is none.
@@ -152,102 +317,84 @@ func (t *Table) place(name string) int {
 // Has says whether there is a column.
 func (t *Table) Has(name string) bool { return t.place(name) >= 0 }
 
-// Known says whether any trial has a value in a column.
-func (t *Table) Known(name string) bool {
+// known says whether any trial has a value in a column.
+func (t *Table) known(name string) bool {
 	at := t.place(name)
-	return at >= 0 && (len(t.of[at].numbers) > 0 || slices.ContainsFunc(t.of[at].others, func(c Cell) bool { return c.Kind == Text }))
+	return at >= 0 && t.Known[at]
 }
 
-// Cell is a trial's value; a column that is not there has none.
-func (t *Table) Cell(row int, name string) Cell {
-	at := t.place(name)
-	if at < 0 || row < 0 || row >= t.Rows {
+// column is a column's name in SQL.
+func column(at int) string { return "c" + strconv.Itoa(at) }
+
+// Trial is one of a table.
+type Trial struct {
+	Row   int // from 0
+	Key   results.Key
+	table *Table
+	cells []Cell
+}
+
+// Cell is the trial's value; a column that is not there has none.
+func (x Trial) Cell(name string) Cell {
+	at := x.table.place(name)
+	if at < 0 {
 		return Cell{}
 	}
-	return t.of[at].cell(t.of[at].code(row))
+	return x.cells[at]
 }
 
-// Numbers reads a column's number of a trial; false: it has none.
-func (t *Table) Numbers(name string) func(row int) (float64, bool) {
+// Trial reads one, from 0 to Rows-1.
+func (t *Table) Trial(row int) (Trial, error) {
+	x := Trial{Row: row, table: t}
+	err := t.each(func(v []any) {
+		for _, c := range v[2:] { // id, combo
+			x.cells = append(x.cells, t.cell(c))
+		}
+	}, "SELECT * FROM trial WHERE id = ?", row)
+	if err == nil && len(x.cells) != len(t.Columns) {
+		err = fmt.Errorf("the index has no trial %d", row)
+	}
+	if err != nil {
+		return x, err
+	}
+	x.Key = keyIn(t.Study, x.cells)
+	return x, nil
+}
+
+// Find finds a trial; false: it is not there.
+func (t *Table) Find(k results.Key) (x Trial, found bool, err error) {
+	row := -1
+	err = t.each(func(v []any) { row = int(v[0].(int64)) }, "SELECT id FROM trial WHERE c1 = ? AND c0 = ? AND c2 = ? AND c3 = ? AND c4 = ?", k.Item, k.Model, k.Arm, k.Condition, k.Repeat)
+	if err != nil || row < 0 || k.Study != t.Study {
+		return Trial{}, false, err
+	}
+	x, err = t.Trial(row)
+	return x, err == nil, err
+}
+
+// besideItem are the items before and after one; "": there is none.
+func (t *Table) besideItem(id string) (prev, next string, err error) {
+	err = t.each(func(v []any) {
+		prev, _ = v[0].(string)
+		next, _ = v[1].(string)
+	}, "SELECT (SELECT max(c1) FROM trial WHERE c1 < ?1), (SELECT min(c1) FROM trial WHERE c1 > ?1)", id)
+	return prev, next, err
+}
+
+// Texts are the different texts of a column, in order.
+func (t *Table) Texts(name string) (out []string, err error) {
 	at := t.place(name)
 	if at < 0 {
-		return func(int) (float64, bool) { return 0, false }
+		return nil, nil
 	}
-	c := &t.of[at]
-	return func(row int) (float64, bool) {
-		code := c.code(row)
-		if code >= len(c.numbers) {
-			return 0, false
-		}
-		return c.numbers[code], true
+	from := "trial"
+	if slices.Contains(t.Lists, at) {
+		from = "combo"
 	}
+	c := column(at)
+	err = t.each(func(v []any) { out = append(out, v[0].(string)) }, "SELECT DISTINCT "+c+" FROM "+from+" WHERE typeof("+c+") = 'text' ORDER BY "+c)
+	return out, err
 }
 
-// Key is that of a trial.
-func (t *Table) Key(row int) results.Key {
-	k := results.Key{Study: t.Study}
-	for i, to := range []*string{&k.Model, &k.Item, &k.Arm, &k.Condition} {
-		*to = t.of[i].cell(t.of[i].code(row)).Text
-	}
-	k.Repeat = int(t.of[4].cell(t.of[4].code(row)).Number)
-	return k
-}
-
-// Row finds a trial; false: it is not there.
-func (t *Table) Row(k results.Key) (int, bool) {
-	at, ok := findRow(t.Rows, func(i int) int { return t.Key(i).Compare(k) })
-	return at, ok && k.Study == t.Study
-}
-
-func findRow(n int, compare func(int) int) (int, bool) {
-	from, to := 0, n
-	for from < to {
-		mid := int(uint(from+to) >> 1)
-		switch c := compare(mid); {
-		case c == 0:
-			return mid, true
-		case c < 0:
-			from = mid + 1
-		default:
-			to = mid
-		}
-	}
-	return from, false
-}
-
-// Values are the different cells of a column in order: numbers, texts, reasons.
-func (t *Table) Values(name string) []Cell {
-	at := t.place(name)
-	if at < 0 {
-		return nil
-	}
-	out := make([]Cell, 0, t.of[at].size())
-	for i := range t.of[at].size() {
-		out = append(out, t.of[at].cell(i))
-	}
-	return out
-}
-
-// Distinct is how many different cells a column has.
-func (t *Table) Distinct(name string) int {
-	if at := t.place(name); at >= 0 {
-		return t.of[at].size()
-	}
-	return 0
-}
-
-// Close ends reading. The table's words cannot be searched any more.
-func (t *Table) Close() error {
-	if t.words == nil {
-		return nil
-	}
-	return t.words.close()
-}
-
-func mustColumns(cols []results.FileColumn) {
-	for i, k := range KeyColumns() {
-		if i >= len(cols) || cols[i].Name != k.Name {
-			panic(fmt.Sprintf("viewer: internal error: column %d is not %s", i, k.Name))
-		}
-	}
-}
+// Close ends reading.
+func (t *Table) Close() error { return t.db.Close() }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,13 +34,12 @@ func testColumns() []results.FileColumn {
 	return append(KeyColumns(), results.FileColumn{Name: "score", Kind: results.NumberColumn}, results.FileColumn{Name: "label", Kind: results.TextColumn})
 }
 
+func testLists() []string { return []string{KeyModel, "score", "none"} }
+
 // built is the table of some trials, by way of a file.
-func built(t interface {
-	Fatal(...any)
-	Helper()
-}, path string, trials []trial) *Table {
+func built(t fataler, path string, trials []trial) *Table {
 	t.Helper()
-	b, err := NewBuilder(path, "s", "of", testColumns())
+	b, err := NewBuilder(path, "s", "of", testColumns(), testLists())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +122,29 @@ func order(a, b Cell, down bool) int {
 	return d
 }
 
+type fataler interface {
+	Fatal(...any)
+	Helper()
+}
+
+func pageOf(t fataler, s *selection, n, count int) []Trial {
+	t.Helper()
+	out, err := s.Page(n, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func length(t fataler, s *selection) int {
+	t.Helper()
+	n, err := s.Len()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestSelectIsWhatItSays: any filters, words, order and page give the trials that
 // looking at each of them gives.
 func TestSelectIsWhatItSays(t *testing.T) {
@@ -162,8 +185,9 @@ func TestSelectIsWhatItSays(t *testing.T) {
 		if at := slices.Index(names, q.Sort); at >= 0 {
 			slices.SortStableFunc(want, func(a, b trial) int { return order(a.all()[at], b.all()[at], q.Down) })
 		}
-		if sel.Len() != len(want) {
-			t.Fatalf("%+v: %d trials, want %d", q, sel.Len(), len(want))
+		counts, all, err := sel.Counts()
+		if n := length(t, sel); err != nil || n != len(want) || all != len(want) {
+			t.Fatalf("%+v: %d trials, %d counted (%v), want %d", q, n, all, err, len(want))
 		}
 		total, numbers := 0., 0
 		for _, x := range want {
@@ -171,43 +195,47 @@ func TestSelectIsWhatItSays(t *testing.T) {
 				total, numbers = total+c.Number, numbers+1
 			}
 		}
-		if sum, n := sel.Sum("score"); sum != total || n != numbers {
-			t.Fatalf("%+v: %d scores make %v, want %d, %v", q, n, sum, numbers, total)
+		if sums, err := sel.Sums("score"); err != nil || sums[0] != (sum{total, numbers}) {
+			t.Fatalf("%+v: scores make %v (%v), want %d, %v", q, sums, err, numbers, total)
 		}
 		times := map[Cell]int{}
 		for _, x := range want {
 			times[x.cells[0]]++
 		}
-		for _, c := range sel.Counts("score", 1000) {
-			if c.N != times[c.Cell] {
-				t.Fatalf("%+v: score %+v is there %d times, want %d", q, c.Cell, c.N, times[c.Cell])
+		for i, c := range counts["score"] {
+			if c.N != times[c.Cell] || i > 0 && order(counts["score"][i-1].Cell, c.Cell, false) >= 0 {
+				t.Fatalf("%+v: score %+v is there %d times, want %d, in order: %+v", q, c.Cell, c.N, times[c.Cell], counts)
 			}
+			delete(times, c.Cell)
+		}
+		if len(times) > 0 {
+			t.Fatalf("%+v: scores %v are not counted", q, times)
 		}
 		n, count := rapid.IntRange(0, 12).Draw(t, "from"), rapid.IntRange(0, 12).Draw(t, "count")
-		rows := sel.Page(n, count)
+		rows := pageOf(t, sel, n, count)
 		n = min(n, len(want))
 		want = want[n:min(len(want), n+count)]
 		if len(rows) != len(want) {
 			t.Fatalf("%+v: a page of %d, want %d", q, len(rows), len(want))
 		}
-		for i, r := range rows {
-			if table.Key(r) != want[i].key || table.Cell(r, "score") != want[i].cells[0] || table.Cell(r, "label") != want[i].cells[1] {
-				t.Fatalf("%+v: place %d is %+v, want %+v", q, n+i, table.Key(r), want[i])
+		for i, x := range rows {
+			if x.Key != want[i].key || x.Cell("score") != want[i].cells[0] || x.Cell("label") != want[i].cells[1] {
+				t.Fatalf("%+v: place %d is %+v, want %+v", q, n+i, x.Key, want[i])
 			}
-			if at, ok := table.Row(want[i].key); !ok || at != r {
-				t.Fatalf("%+v is at %d, found at %d (%v)", want[i].key, r, at, ok)
+			if y, ok, err := table.Find(want[i].key); !ok || err != nil || y.Row != x.Row {
+				t.Fatalf("%+v is at %d, found at %d (%v, %v)", want[i].key, x.Row, y.Row, ok, err)
 			}
-			if at, ok := sel.Place(r); !ok || at != n+i {
-				t.Fatalf("%+v: row %d stands at %d, found at %d (%v)", q, r, n+i, at, ok)
+			if at, ok, err := sel.Place(x.Row); !ok || err != nil || at != n+i {
+				t.Fatalf("%+v: row %d stands at %d, found at %d (%v, %v)", q, x.Row, n+i, at, ok, err)
 			}
 		}
 	})
 }
 
-// TestManyNumbers: columns with too many numbers to look each of them up hold them all
-// the same, to the last bit, beside their reasons.
+// TestManyNumbers: columns hold numbers to the last bit, beside their reasons; comparisons read
+// the same.
 func TestManyNumbers(t *testing.T) {
-	for _, n := range []int{200, 3000, 70_000} {
+	for _, n := range []int{200, 3000} {
 		var trials []trial
 		for i := range n {
 			c := Cell{Kind: Number, Number: float64((i*7919)%n) / 3}
@@ -217,34 +245,43 @@ func TestManyNumbers(t *testing.T) {
 			trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%06d", i), Arm: "a", Condition: "c"}, []Cell{c, {}}, "word"})
 		}
 		table := built(t, filepath.Join(t.TempDir(), "index"), trials)
+		r, err := table.Reader([]string{KeyRepeat, "score"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, x := range trials {
-			if got := table.Cell(i, "score"); got != x.cells[0] {
-				t.Fatalf("%d trials: the score of trial %d is %+v, want %+v", n, i, got, x.cells[0])
+			if got, err := table.Trial(i); err != nil || got.Cell("score") != x.cells[0] {
+				t.Fatalf("%d trials: the score of trial %d is %+v (%v), want %+v", n, i, got.Cell("score"), err, x.cells[0])
+			}
+			repeat, _ := r.Number(i, 0)
+			got, known := r.Number(i, 1)
+			if r.Key(i) != x.key || repeat != float64(x.key.Repeat) || known != (x.cells[0].Kind == Number) || known && got != x.cells[0].Number || r.Err() != nil {
+				t.Fatalf("%d trials: the score of trial %d is read as %v (%v, %v), want %+v", n, i, got, known, r.Err(), x.cells[0])
 			}
 		}
 		sel, err := table.selects(query{Sort: "score", Down: true, Where: []Filter{{Column: "score", Op: Known}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := sel.Page(0, 1)
+		last := pageOf(t, sel, 0, 1)
 		most := 0.0
 		for _, x := range trials {
 			most = max(most, x.cells[0].Number)
 		}
-		if c := table.Cell(last[0], "score"); c.Number != most || sel.Len() != n-(n+4)/5 {
-			t.Errorf("%d trials: %d scores, the largest %+v, want %v", n, sel.Len(), c, most)
+		if c := last[0].Cell("score"); c.Number != most || length(t, sel) != n-(n+4)/5 {
+			t.Errorf("%d trials: %d scores, the largest %+v, want %v", n, length(t, sel), c, most)
 		}
-		if sum, k := sel.Sum("score"); k != sel.Len() || sum <= 0 {
-			t.Errorf("the sum of %d scores is %v", k, sum)
+		if sums, err := sel.Sums("score"); err != nil || sums[0].N != length(t, sel) || sums[0].Sum <= 0 {
+			t.Errorf("the sum of scores is %v (%v)", sums, err)
 		}
 		table.Close()
 	}
 }
 
-// TestWordsInParts: words that were written in several parts are found in all of them.
-func TestWordsInParts(t *testing.T) {
+// TestWords: a word is found in all trials that have it, and so is a beginning.
+func TestWords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index")
-	b, err := NewBuilder(path, "s", "of", testColumns())
+	b, err := NewBuilder(path, "s", "of", testColumns(), testLists())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,11 +289,6 @@ func TestWordsInParts(t *testing.T) {
 		x := trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%02d", i), Arm: "a", Condition: "c"}, []Cell{{}, {}}, fmt.Sprintf("all each%d every%d", i, i%3)}
 		if err := b.Add(x.all(), x.text); err != nil {
 			t.Fatal(err)
-		}
-		if i%7 == 6 {
-			if err := b.flushWords(); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 	if err := b.Finish(); err != nil {
@@ -269,8 +301,8 @@ func TestWordsInParts(t *testing.T) {
 	defer table.Close()
 	for words, want := range map[string]int{"all": 30, "every1": 10, "all every1": 10, "each29": 1, "each7 every1": 1, "each8 every1": 0, "ever": 30, "none": 0, "": 30, " ,": 30} {
 		sel, err := table.selects(query{Words: words})
-		if err != nil || sel.Len() != want {
-			t.Errorf("%q: %d trials (%v), want %d", words, sel.Len(), err, want)
+		if err != nil || length(t, sel) != want {
+			t.Errorf("%q: %d trials (%v), want %d", words, length(t, sel), err, want)
 		}
 	}
 }
@@ -287,15 +319,21 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	for i := range good {
-		bad := slices.Clone(good)
-		bad[i] ^= 0x10
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
+		if _, err := f.WriteAt([]byte{good[i] ^ 0x10}, int64(i)); err != nil {
 			t.Fatal(err)
 		}
 		if table, err := OpenIndex(path, "of"); err == nil {
 			table.Close()
 			t.Fatalf("byte %d of %d is wrong, and the index was read", i, len(good))
+		}
+		if _, err := f.WriteAt(good[i:i+1], int64(i)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, n := range []int{0, 5, 30, len(good) - 1} {
@@ -341,6 +379,7 @@ func TestAtTheEdges(t *testing.T) {
 		"[1 2]":       {Where: []Filter{{Column: "score", Op: most, Values: []string{"0.5"}}}},
 		"[1 4]":       {Where: []Filter{{Column: "score", Op: not, Values: []string{"0.5"}}}},
 		"[0 3]":       {Where: []Filter{{Column: "score", Op: isMissing}}},
+		"[0 1 4]":     {Words: "heart"},
 		"[0 4]":       {Words: "heart siz"},
 		"[]":          {Words: "hea size"},
 		"[0 1 2 4]":   {Words: "hea"},
@@ -349,7 +388,11 @@ func TestAtTheEdges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(s.Page(0, 9)); got != want {
+		var rows []int
+		for _, x := range pageOf(t, s, 0, 9) {
+			rows = append(rows, x.Row)
+		}
+		if got := fmt.Sprint(rows); got != want {
 			t.Errorf("%+v: %s, want %s", q, got, want)
 		}
 	}
@@ -370,7 +413,7 @@ func TestTwoMakeTheSameFile(t *testing.T) {
 	var both [2]*Builder
 	for i := range both {
 		var err error
-		if both[i], err = NewBuilder(path, "s", "of", testColumns()); err != nil {
+		if both[i], err = NewBuilder(path, "s", "of", testColumns(), testLists()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -395,7 +438,7 @@ func TestTwoMakeTheSameFile(t *testing.T) {
 		}
 		table.Close()
 	}
-	b, err := NewBuilder(path, "s", "of", testColumns())
+	b, err := NewBuilder(path, "s", "of", testColumns(), testLists())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,8 +448,8 @@ func TestTwoMakeTheSameFile(t *testing.T) {
 	}
 }
 
-// TestABeginningFindsAllItsWords: the trials of all words that begin so, or it is said that there
-// are too many; they were those of the first 64 words.
+// TestABeginningFindsAllItsWords: the trials of all words that begin so; they were those of the
+// first 64 words.
 func TestABeginningFindsAllItsWords(t *testing.T) {
 	var trials []trial
 	for n := range 300 {
@@ -415,17 +458,68 @@ func TestABeginningFindsAllItsWords(t *testing.T) {
 	table := built(t, filepath.Join(t.TempDir(), "i"), trials)
 	defer table.Close()
 	s, err := table.selects(query{Words: "lun"})
-	if err != nil || s.Len() != 300 {
-		t.Errorf("%d trials have a word that begins so, want 300: %v", s.Len(), err)
+	if err != nil || length(t, s) != 300 {
+		t.Errorf("%d trials have a word that begins so, want 300: %v", length(t, s), err)
 	}
-	table.words.list = make([]string, mostBeginnings+1)
-	for i := range table.words.list {
-		table.words.list[i] = fmt.Sprintf("lung%06d", i)
+}
+
+// TestReasonsAreInOrder: whichever reason comes first, trials without a value stand in the order of
+// why they have none, and then in Key order; a new viewer's table says the same reasons.
+func TestReasonsAreInOrder(t *testing.T) {
+	const n = 2000
+	var trials []trial
+	for i := range n {
+		why := (i * 7919) % 997
+		switch {
+		case i < 300: // each after all others
+			why = 1000 + i
+		case i < 600: // each before all others
+			why = 1000 - i
+		}
+		trials = append(trials, trial{results.Key{Study: "s", Model: "m", Item: fmt.Sprintf("i%06d", i), Arm: "a", Condition: "c"}, []Cell{{Kind: Lacking, Text: fmt.Sprintf("why %04d", why)}, {}}, ""})
 	}
-	if _, err := table.selects(query{Words: "lun"}); err == nil || !strings.Contains(err.Error(), "expected a longer beginning") {
-		t.Error(err)
+	table := built(t, filepath.Join(t.TempDir(), "index"), trials)
+	defer table.Close()
+	for _, down := range []bool{false, true} {
+		s, err := table.selects(query{Sort: "score", Down: down})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := pageOf(t, s, 0, n)
+		for i := 1; i < n; i++ {
+			if d := order(all[i-1].Cell("score"), all[i].Cell("score"), down); d > 0 || d == 0 && all[i-1].Row >= all[i].Row {
+				t.Fatalf("%+v (%d) comes before %+v (%d)", all[i-1].Cell("score"), all[i-1].Row, all[i].Cell("score"), all[i].Row)
+			}
+		}
 	}
-	if _, err := table.selects(query{Words: "lung0"}); err == nil {
-		t.Error("some are left out")
+}
+
+// TestATableStays: a table reads its own trials after another file, or none, came to its path.
+func TestATableStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	one := func(item string) []trial {
+		return []trial{{results.Key{Study: "s", Model: "m", Item: item, Arm: "a", Condition: "c"}, []Cell{{}, {}}, "heart"}}
 	}
+	table := built(t, path, one("old"))
+	defer table.Close()
+	built(t, path, append(one("new"), one("other")...)).Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	var tasks sync.WaitGroup
+	for range 4 * readers {
+		tasks.Go(func() {
+			for range 20 {
+				s, err := table.selects(query{Words: "heart"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if all, err := s.Page(0, 9); err != nil || len(all) != 1 || all[0].Key.Item != "old" {
+					t.Errorf("%+v, %v", all, err)
+				}
+			}
+		})
+	}
+	tasks.Wait()
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/image/draw"
 
@@ -61,23 +60,30 @@ func (v *viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if s.Len() == 0 {
+	n, err := s.Len()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
 		return missing("no trial of an item %q is indexed", id)
 	}
 	h, err := r.head(ctx, "Item "+id, study)
 	if err != nil {
 		return err
 	}
-	page := itemPage{head: h, Item: id, N: results.Count(s.Len(), "trial", "trials"), All: r.Link("trials", url.Values{"study": {study}, "is.item": {id}})}
-	rows := s.Page(0, mostCells)
-	if s.Len() > mostCells {
+	page := itemPage{head: h, Item: id, N: results.Count(n, "trial", "trials"), All: r.Link("trials", url.Values{"study": {study}, "is.item": {id}})}
+	trials, err := s.Page(0, mostCells)
+	if err != nil {
+		return err
+	}
+	if n > mostCells {
 		page.Cut = "Only the first " + strconv.Itoa(mostCells) + " are shown here."
 	}
 	cells := map[string]map[itemColumn]itemCell{}
 	drawn := map[results.Digest]template.URL{} // trials with the same inputs were sent the same pictures
 	var sample *results.Trial
-	for _, row := range rows {
-		k := t.Key(row)
+	for _, x := range trials {
+		k := x.Key
 		c := itemColumn{k.Arm, k.Condition, k.Repeat}
 		if !slices.Contains(page.Columns, c) {
 			page.Columns = append(page.Columns, c)
@@ -96,7 +102,7 @@ func (v *viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 		if sample == nil {
 			sample = &tr
 		}
-		cells[k.Model][c] = r.cell(t, row, tr, drawn)
+		cells[k.Model][c] = r.cell(x, tr, drawn)
 	}
 	slices.SortStableFunc(page.Columns, func(a, b itemColumn) int { // the baseline first
 		switch {
@@ -116,12 +122,14 @@ func (v *viewer) item(w http.ResponseWriter, req *http.Request, r *Run) error {
 		known := r.sent(ctx, *sample)
 		page.Question, page.Gold, page.Options = known.Question, known.Gold, known.Options
 	}
-	page.Prev, page.Next = r.besideItem(t, id)
+	if page.Prev, page.Next, err = r.besideItem(t, id); err != nil {
+		return err
+	}
 	v.page(w, http.StatusOK, "item.html", page)
 	return nil
 }
 
-func (r *Run) cell(t *Table, row int, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
+func (r *Run) cell(x Trial, tr results.Trial, drawn map[results.Digest]template.URL) itemCell {
 	q := addressKey(tr.Key)
 	c := itemCell{There: true, Link: r.Link("trial", q), Thumb: drawn[tr.Inputs]}
 	if c.Thumb == "" {
@@ -137,27 +145,23 @@ func (r *Run) cell(t *Table, row int, tr results.Trial, drawn map[results.Digest
 	case ok && last.Output != nil:
 		c.Answer = short(last.Output.Answer)
 	}
-	if v := t.Cell(row, r.Right); v.Kind == Number && (v.Number == 0 || v.Number == 1) {
+	if v := x.Cell(r.Right); v.Kind == Number && (v.Number == 0 || v.Number == 1) {
 		c.Tick = map[bool]string{true: "right", false: "wrong"}[v.Number == 1]
 	}
-	c.Flags = t.Cell(row, "flags").Text
+	c.Flags = x.Cell("flags").Text
 	return c
 }
 
 // besideItem are the pages of the items before and after one.
-func (r *Run) besideItem(t *Table, id string) (prev, next template.URL) {
-	all := t.Values(KeyItem)
-	i, ok := slices.BinarySearchFunc(all, id, func(c Cell, id string) int { return strings.Compare(c.Text, id) })
-	if !ok {
-		return "", ""
-	}
-	link := func(i int) template.URL {
-		if i < 0 || i >= len(all) {
+func (r *Run) besideItem(t *Table, id string) (prev, next template.URL, err error) {
+	before, after, err := t.besideItem(id)
+	link := func(item string) template.URL {
+		if item == "" {
 			return ""
 		}
-		return r.Link("item", url.Values{"study": {t.Study}, "item": {all[i].Text}})
+		return r.Link("item", url.Values{"study": {t.Study}, "item": {item}})
 	}
-	return link(i - 1), link(i + 1)
+	return link(before), link(after), err
 }
 
 // thumbSide is the longest side of a small picture.

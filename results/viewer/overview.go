@@ -243,15 +243,18 @@ func (v *viewer) throughput(ctx context.Context, r *Run, page *runPage, left int
 	return nil
 }
 
+// mostKinds of failures are counted; of more, none.
+const mostKinds = 100
+
 // finds are the choices of a study's trials that are one click away, and its failures by
 // kind: counted once, when the table is made.
-func (r *Run) finds(t *Table) studyFinds {
+func (r *Run) finds(t *Table) (studyFinds, error) {
 	out := studyFinds{Name: t.Study, Link: r.Trials(t.Study), N: t.Rows}
 	for _, f := range r.Finds {
 		q := url.Values{"study": {t.Study}}
 		there := true
 		for _, w := range f.Where {
-			there = there && t.Known(w.Column)
+			there = there && t.known(w.Column)
 			values := w.Values
 			if len(values) == 0 {
 				values = []string{"1"}
@@ -261,18 +264,29 @@ func (r *Run) finds(t *Table) studyFinds {
 		if !there {
 			continue
 		}
-		if s, err := t.selects(query{Where: f.Where}); err == nil {
-			out.Finds = append(out.Finds, foundTrials{f.Title, s.Len(), r.Link("trials", q)})
+		s, err := t.selects(query{Where: f.Where})
+		if err != nil {
+			return out, err
 		}
+		n, err := s.Len()
+		if err != nil {
+			return out, err
+		}
+		out.Finds = append(out.Finds, foundTrials{f.Title, n, r.Link("trials", q)})
 	}
-	if all, err := t.selects(query{}); err == nil {
-		for _, c := range all.Counts("failure", 100) {
-			if c.Cell.Kind == Text && c.N > 0 {
+	all, err := t.selects(query{})
+	if err != nil {
+		return out, err
+	}
+	counts, _, err := all.Counts()
+	if failures := counts["failure"]; len(failures) <= mostKinds {
+		for _, c := range failures {
+			if c.Cell.Kind == Text {
 				out.Failures = append(out.Failures, failureRow{t.Study, c.Cell.Text, c.N, r.Link("trials", url.Values{"study": {t.Study}, "is.failure": {c.Cell.Text}})})
 			}
 		}
 	}
-	return out
+	return out, err
 }
 
 // lately is how much of a device's trace a run's page shows.

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -42,279 +43,158 @@ type query struct {
 // selection is the trials of a query.
 type selection struct {
 	table *Table
-	rows  []uint32 // in Key order
-	sort  int      // a column; -1: none
-	down  bool
+	where string // of the columns of trial; no text of a query is in it
+	args  []any
+	lists bool // it is also of the columns of combo
+	order string
 }
 
 // selects finds trials. The error says what of the query cannot be read.
 func (t *Table) selects(q query) (*selection, error) {
-	s := &selection{table: t, sort: -1, down: q.Down}
+	s := &selection{table: t, where: "1", lists: true, order: "id"}
 	if q.Sort != "" {
-		if s.sort = t.place(q.Sort); s.sort < 0 {
+		at := t.place(q.Sort)
+		if at < 0 {
 			return nil, fmt.Errorf("there is no column %q to sort by", q.Sort)
 		}
+		s.order = orderBy(column(at), q.Down)
 	}
-	var masks [][]bool
-	var by []int
 	for _, w := range q.Where {
 		at := t.place(w.Column)
 		if at < 0 {
 			return nil, fmt.Errorf("there is no column %q", w.Column)
 		}
-		mask, err := t.of[at].fits(w)
+		where, args, err := t.fits(column(at), w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Column, err)
 		}
-		masks, by = append(masks, mask), append(by, at)
+		s.where, s.args, s.lists = s.where+" AND "+where, append(s.args, args...), s.lists && slices.Contains(t.Lists, at)
 	}
-	in, err := t.find(q.Words)
+	match, err := t.match(wordsOf(q.Words))
 	if err != nil {
 		return nil, err
 	}
-	if in == nil {
-		if len(masks) == 0 {
-			s.rows = make([]uint32, t.Rows)
-			for i := range s.rows {
-				s.rows[i] = uint32(i)
-			}
-			return s, nil
-		}
-		in = make([]bool, t.Rows)
-		for i := range in {
-			in[i] = true
-		}
-	}
-	for i, mask := range masks {
-		switch c := &t.of[by[i]]; {
-		case c.small != nil:
-			narrow(in, c.small, mask)
-		case c.wide != nil:
-			narrow(in, c.wide, mask)
-		default:
-			narrow(in, c.long, mask)
-		}
-	}
-	n := 0
-	for _, ok := range in {
-		if ok {
-			n++
-		}
-	}
-	s.rows = make([]uint32, 0, n)
-	for i, ok := range in {
-		if ok {
-			s.rows = append(s.rows, uint32(i))
-		}
+	if match != "" {
+		s.where, s.args, s.lists = s.where+" AND id IN (SELECT rowid FROM words WHERE words MATCH ?)", append(s.args, match), false
 	}
 	return s, nil
 }
 
-func narrow[T uint8 | uint16 | uint32](in []bool, codes []T, mask []bool) {
-	for i, code := range codes {
-		in[i] = in[i] && mask[code]
+// orderBy puts values first, then reasons, then trials without a cell; equal ones in Key order.
+func orderBy(c string, down bool) string {
+	up := c + " NULLS LAST, id"
+	if down {
+		return "iif(" + c + " < x'', " + c + ", NULL) DESC, " + up
 	}
+	return up
 }
 
-// fits says of each cell of the column whether it meets a filter.
-func (c *column) fits(w Filter) ([]bool, error) {
-	mask := make([]bool, c.size())
-	known := func(code int) bool {
-		return code < len(c.numbers) || c.others[code-len(c.numbers)].Kind == Text
-	}
+// fits is a filter of a column of trial as SQL, with what is bound to it.
+func (t *Table) fits(c string, w Filter) (where string, args []any, err error) {
+	known := c + " < x''" // numbers are less than texts, and these than blobs
 	switch w.Op {
-	case isMissing, Known:
-		for i := range mask {
-			mask[i] = known(i) == (w.Op == Known)
-		}
-		return mask, nil
+	case Known:
+		return known, nil, nil
+	case isMissing:
+		return "(" + c + " IS NULL OR " + c + " >= x'')", nil, nil
 	case Is, not:
 		for _, v := range w.Values {
-			if f, err := strconv.ParseFloat(v, 64); err == nil {
-				if at, ok := slices.BinarySearch(c.numbers, f); ok {
-					mask[at] = true
-				}
+			if f, err := strconv.ParseFloat(v, 64); err == nil && !math.IsNaN(f) {
+				args = append(args, f)
 			}
-			if at, ok := slices.BinarySearchFunc(c.others, Cell{Kind: Text, Text: v}, compare); ok {
-				mask[len(c.numbers)+at] = true
-			}
+			args = append(args, v)
 		}
+		in := " IN (" + strings.TrimPrefix(strings.Repeat(", ?", len(args)), ", ") + ")"
 		if w.Op == not {
-			for i := range mask {
-				mask[i] = !mask[i] && known(i)
-			}
+			return known + " AND " + c + " NOT" + in, args, nil
 		}
-		return mask, nil
+		return c + in, args, nil
 	case holds:
 		if len(w.Values) > mostWords {
-			return nil, fmt.Errorf("expected at most %d values, found %d", mostWords, len(w.Values))
+			return "", nil, fmt.Errorf("expected at most %d values, found %d", mostWords, len(w.Values))
 		}
-		var parts []string
-		for _, v := range w.Values {
-			parts = append(parts, strings.ToLower(v))
+		all, err := t.Texts(w.Column)
+		if err != nil {
+			return "", nil, err
 		}
-		for i, o := range c.others {
-			whole := strings.ToLower(o.Text)
-			mask[len(c.numbers)+i] = o.Kind == Text && slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(whole, part) })
-		}
-		return mask, nil
+		found := slices.DeleteFunc(all, func(text string) bool {
+			text = strings.ToLower(text)
+			return !slices.ContainsFunc(w.Values, func(v string) bool { return strings.Contains(text, strings.ToLower(v)) })
+		})
+		list, err := json.Marshal(found)
+		return c + " IN (SELECT value FROM json_each(?))", []any{string(list)}, err
 	case least, most:
 		if len(w.Values) != 1 {
-			return nil, fmt.Errorf("expected one number, found %d values", len(w.Values))
+			return "", nil, fmt.Errorf("expected one number, found %d values", len(w.Values))
 		}
 		v, err := strconv.ParseFloat(w.Values[0], 64)
 		if err != nil || math.IsNaN(v) {
-			return nil, fmt.Errorf("expected a number, found %q", w.Values[0])
+			return "", nil, fmt.Errorf("expected a number, found %q", w.Values[0])
 		}
-		for i, x := range c.numbers {
-			mask[i] = w.Op == least && x >= v || w.Op == most && x <= v
+		if w.Op == least {
+			return c + " >= ? AND " + c + " < ''", []any{v}, nil
 		}
-		return mask, nil
+		return c + " <= ?", []any{v}, nil
 	}
-	return nil, fmt.Errorf("expected one of %v, found %q", ops(), w.Op)
+	return "", nil, fmt.Errorf("expected one of %v, found %q", ops(), w.Op)
 }
 
 // mostWords are words that are looked for: each takes a look at all trials.
 const mostWords = 200
 
-// mostBeginnings are words that the last one of a search may be the beginning of; of more, some
-// would be left out without a word.
-const mostBeginnings = 20_000
-
-// find is the trials with all words; nil: there are none to look for.
-func (t *Table) find(said string) ([]bool, error) {
-	var list []string
-	eachWord(said, nil, func(w []byte) { list = append(list, string(w)) })
-	switch {
-	case len(list) == 0:
-		return nil, nil
-	case len(list) > mostWords:
-		return nil, fmt.Errorf("expected at most %d words, found %d", mostWords, len(list))
+// match is the words of a search for FTS5; "": there are none.
+func (t *Table) match(list []string) (string, error) {
+	if len(list) > mostWords {
+		return "", fmt.Errorf("expected at most %d words, found %d", mostWords, len(list))
 	}
-	var in []bool
-	for i, word := range list {
-		rows := make([]bool, t.Rows)
-		if t.words != nil {
-			if err := t.words.mark(word, rows); err != nil {
-				return nil, fmt.Errorf("searching for %q: %w", word, err)
-			}
-			if i == len(list)-1 && len(t.words.at[word]) == 0 {
-				from, _ := slices.BinarySearch(t.words.list, word)
-				for n := from; n < len(t.words.list) && strings.HasPrefix(t.words.list[n], word); n++ {
-					if n-from == mostBeginnings {
-						return nil, fmt.Errorf("expected a longer beginning of a word than %q, found more than %d words that begin so", word, mostBeginnings)
-					}
-					if err := t.words.mark(t.words.list[n], rows); err != nil {
-						return nil, fmt.Errorf("searching for %q: %w", word, err)
-					}
-				}
-			}
+	var all []string
+	for _, w := range list {
+		all = append(all, `"`+w+`"`) // letters and digits alone
+	}
+	if len(all) > 0 {
+		whole, last := false, len(all)-1
+		if err := t.each(func([]any) { whole = true }, "SELECT rowid FROM words WHERE words MATCH ? LIMIT 1", all[last]); err != nil {
+			return "", err
 		}
-		if in == nil {
-			in = rows
-			continue
-		}
-		for k := range in {
-			in[k] = in[k] && rows[k]
+		if !whole {
+			all[last] += "*"
 		}
 	}
-	return in, nil
+	return strings.Join(all, " AND "), nil
 }
 
 // Len is how many trials there are.
-func (s *selection) Len() int { return len(s.rows) }
-
-// Page is the rows of the selection from its nth on, in its order.
-func (s *selection) Page(n, count int) []int {
-	n = min(max(n, 0), len(s.rows))
-	count = min(max(count, 0), len(s.rows)-n)
-	out := make([]int, 0, count)
-	if s.sort < 0 {
-		for _, r := range s.rows[n : n+count] {
-			out = append(out, int(r))
-		}
-		return out
+func (s *selection) Len() (n int, err error) {
+	ask := "SELECT count(*) FROM trial WHERE "
+	if s.lists {
+		ask = "SELECT coalesce(sum(n), 0) FROM combo WHERE "
 	}
-	key := s.key()
-	keys := make([]uint64, len(s.rows))
-	for i, r := range s.rows {
-		keys[i] = key(r)
-	}
-	// Only the page is put in order.
-	nth(keys, n)
-	rest := keys[n:]
-	nth(rest, count)
-	slices.Sort(rest[:count])
-	for _, k := range rest[:count] {
-		out = append(out, int(uint32(k)))
-	}
-	return out
+	err = s.table.each(func(v []any) { n = int(v[0].(int64)) }, ask+s.where, s.args...)
+	return n, err
 }
 
-// key is what rows are ordered by: the cell, then Key order. Cells without a value come
-// last either way.
-func (s *selection) key() func(row uint32) uint64 {
-	c := &s.table.of[s.sort]
-	values := c.size()
-	for values > len(c.numbers) && c.others[values-1-len(c.numbers)].Kind != Text {
-		values--
-	}
-	return func(row uint32) uint64 {
-		code := c.code(int(row))
-		if s.down && code < values {
-			code = values - 1 - code
+// Page is the trials of the selection from its nth on, in its order.
+func (s *selection) Page(n, count int) ([]Trial, error) {
+	var rows []int
+	err := s.table.each(func(v []any) { rows = append(rows, int(v[0].(int64))) },
+		"SELECT id FROM trial WHERE "+s.where+" ORDER BY "+s.order+" LIMIT ? OFFSET ?", append(slices.Clone(s.args), max(count, 0), max(n, 0))...)
+	var out []Trial
+	for _, row := range rows {
+		if err != nil {
+			break
 		}
-		return uint64(code)<<32 | uint64(row)
+		var x Trial
+		x, err = s.table.Trial(row)
+		out = append(out, x)
 	}
+	return out, err
 }
 
-// nth moves the n smallest keys, which all differ, to the front.
-func nth(keys []uint64, n int) {
-	for len(keys) > 12 && n > 0 && n < len(keys) {
-		a, b, c := keys[0], keys[len(keys)/2], keys[len(keys)-1]
-		pivot := max(min(a, b), min(max(a, b), c))
-		i, j := 0, len(keys)-1
-		for i <= j {
-			for keys[i] < pivot {
-				i++
-			}
-			for keys[j] > pivot {
-				j--
-			}
-			if i <= j {
-				keys[i], keys[j] = keys[j], keys[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch { // keys[:j+1] <= pivot <= keys[i:]
-		case n <= j:
-			keys = keys[:j+1]
-		case n >= i:
-			keys, n = keys[i:], n-i
-		default:
-			return
-		}
-	}
-	slices.Sort(keys)
-}
-
-// Place is where a row stands in the selection's order; false: it is not in it.
-func (s *selection) Place(row int) (int, bool) {
-	if _, ok := slices.BinarySearch(s.rows, uint32(row)); !ok {
-		return 0, false
-	}
-	if s.sort < 0 {
-		at, _ := slices.BinarySearch(s.rows, uint32(row))
-		return at, true
-	}
-	key := s.key()
-	own, before := key(uint32(row)), 0
-	for _, r := range s.rows {
-		if key(r) < own {
-			before++
-		}
-	}
-	return before, true
+// Place is where a trial stands in the selection's order; false: it is not in it.
+func (s *selection) Place(row int) (at int, found bool, err error) {
+	err = s.table.each(func(v []any) { at, found = int(v[0].(int64)), true },
+		"SELECT n - 1 FROM (SELECT id, row_number() OVER (ORDER BY "+s.order+") AS n FROM trial WHERE "+s.where+") WHERE id = ?", append(slices.Clone(s.args), row)...)
+	return at, found, err
 }
 
 // count is how often a cell occurs.
@@ -323,36 +203,49 @@ type count struct {
 	N    int
 }
 
-// Counts are the cells of a column among the selection's trials, in order; nil: there is
-// no such column, or it has more than most different cells.
-func (s *selection) Counts(name string, most int) []count {
-	at := s.table.place(name)
-	if at < 0 || s.table.of[at].size() > most {
-		return nil
+// Counts are the cells of each list among the selection's trials, in order, and how many trials
+// it has in all.
+func (s *selection) Counts() (of map[string][]count, all int, err error) {
+	t := s.table
+	of = map[string][]count{}
+	for i, at := range t.Lists {
+		list := make([]count, len(t.lists[i]))
+		for k, c := range t.lists[i] {
+			list[k].Cell = c
+		}
+		of[t.Columns[at].Name] = list
 	}
-	c := &s.table.of[at]
-	n := make([]int, c.size())
-	for _, r := range s.rows {
-		n[c.code(int(r))]++
+	ask := "SELECT id, n FROM combo WHERE " + s.where
+	if !s.lists {
+		ask = "SELECT combo, count(*) FROM trial WHERE " + s.where + " GROUP BY combo"
 	}
-	var out []count
-	for code, n := range n {
-		out = append(out, count{c.cell(code), n})
-	}
-	return out
+	err = t.each(func(v []any) {
+		id, n := v[0].(int64), int(v[1].(int64))
+		all += n
+		for i, at := range t.Lists {
+			of[t.Columns[at].Name][t.combos[id][i]].N += n
+		}
+	}, ask, s.args...)
+	return of, all, err
 }
 
-// Sum is the sum of a column's numbers among the selection's trials, and how many there are.
-func (s *selection) Sum(name string) (sum float64, n int) {
-	at := s.table.place(name)
-	if at < 0 {
-		return 0, 0
+// Sums are those of columns' numbers among the selection's trials.
+func (s *selection) Sums(names ...string) ([]sum, error) {
+	out := make([]sum, len(names))
+	var asked []string
+	for i, name := range names {
+		at := s.table.place(name)
+		out[i] = s.table.Sums[at]
+		c := column(at)
+		asked = append(asked, "total("+c+") FILTER (WHERE "+c+" < ''), count(*) FILTER (WHERE "+c+" < '')")
 	}
-	c := &s.table.of[at]
-	for _, r := range s.rows {
-		if code := c.code(int(r)); code < len(c.numbers) {
-			sum, n = sum+c.numbers[code], n+1
+	if s.where == "1" || len(names) == 0 {
+		return out, nil
+	}
+	err := s.table.each(func(v []any) {
+		for i := range out {
+			out[i] = sum{v[2*i].(float64), int(v[2*i+1].(int64))}
 		}
-	}
-	return sum, n
+	}, "SELECT "+strings.Join(asked, ", ")+" FROM trial WHERE "+s.where, s.args...)
+	return out, err
 }

@@ -40,14 +40,21 @@ func (v *viewer) save(w http.ResponseWriter, req *http.Request, r *Run) error {
 		if err != nil {
 			return wrong(err)
 		}
-		t, s, err := r.selected(asked)
+		_, s, err := r.selected(asked)
 		if err != nil {
 			return err
 		}
-		for _, row := range s.Page(0, mostSaved) {
-			keys = append(keys, t.Key(row))
+		trials, err := s.Page(0, mostSaved)
+		if err != nil {
+			return err
 		}
-		page.Of, name = s.Len(), "trials"
+		for _, x := range trials {
+			keys = append(keys, x.Key)
+		}
+		if page.Of, err = s.Len(); err != nil {
+			return err
+		}
+		name = "trials"
 	}
 	for _, k := range keys {
 		t, err := v.whole(ctx, r, k, true)

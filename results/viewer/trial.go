@@ -116,9 +116,9 @@ func (v *viewer) trial(w http.ResponseWriter, req *http.Request, r *Run) error {
 		return err
 	}
 	at, _ := strconv.Atoi(q.Get("at"))
-	var place string
-	page.Prev, page.Next, place = r.neighbours(k, q.Get("in"), at)
-	page.PlaceText = place
+	if page.Prev, page.Next, page.PlaceText, err = r.neighbours(k, q.Get("in"), at); err != nil {
+		return err
+	}
 	page.Up = r.Trials(k.Study)
 	if in, err := url.ParseQuery(q.Get("in")); err == nil && len(in) > 0 {
 		page.Up = r.Link("trials", in)
@@ -192,7 +192,9 @@ func (v *viewer) whole(ctx context.Context, r *Run, k results.Key, saved bool) (
 	} else if k.Condition != baseline {
 		out.TwinSaid = "No baseline of this trial is stored."
 	}
-	r.scores(k, &out)
+	if err := r.scores(k, &out); err != nil {
+		return out, err
+	}
 	r.pictures(&out, sent, before, saved)
 	prompts(r, &out, sent, before, saved)
 	r.verdicts(&out, said, last, saved)
@@ -232,18 +234,18 @@ func short(answer string) string {
 	return text.Visible(s)
 }
 
-func (r *Run) scores(k results.Key, out *trialView) {
+func (r *Run) scores(k results.Key, out *trialView) error {
 	t, _ := r.table(k.Study)
 	if t == nil {
-		return
+		return nil
 	}
-	row, ok := t.Row(k)
-	if !ok {
-		return
+	x, ok, err := t.Find(k)
+	if err != nil || !ok {
+		return err
 	}
 	for _, c := range t.Columns[len(KeyColumns()):] {
 		s := scoreView{Name: title(c), Help: c.Help}
-		switch v := t.Cell(row, c.Name); v.Kind {
+		switch v := x.Cell(c.Name); v.Kind {
 		case Number:
 			s.Value = graphNumber(v.Number)
 			if c.Name == r.Right && (v.Number == 0 || v.Number == 1) {
@@ -258,6 +260,7 @@ func (r *Run) scores(k results.Key, out *trialView) {
 		}
 		out.Scores = append(out.Scores, s)
 	}
+	return nil
 }
 
 // pictures are those of a trial, each beside the baseline's.

@@ -115,7 +115,7 @@ func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 		return err
 	}
 	asked.Show = slices.DeleteFunc(asked.Show, func(name string) bool { return !t.Has(name) })
-	usual := slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.Known(name) })
+	usual := slices.DeleteFunc(slices.Clone(r.Shown), func(name string) bool { return !t.known(name) })
 	if len(asked.Show) == len(usual) && !slices.ContainsFunc(asked.Show, func(name string) bool { return !slices.Contains(usual, name) }) {
 		asked.Show = nil
 	}
@@ -127,7 +127,7 @@ func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	if err != nil {
 		return err
 	}
-	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, N: s.Len(), All: t.Rows, Show: map[string]bool{},
+	page := trialsPage{head: h, Words: asked.Query.Words, Columns: t.Columns, Ops: ops(), Sort: asked.Query.Sort, Down: asked.Query.Down, All: t.Rows, Show: map[string]bool{},
 		Clear: r.Trials(asked.Study), Save: r.Link("save", asked.At(1).Values()), SaveMost: mostSaved, Finds: r.findsIn(asked.Study).Finds}
 	_, st := r.table("")
 	if now, err := r.Store.Revision(req.Context()); err == nil && now != st.revision {
@@ -143,7 +143,9 @@ func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 	for _, name := range shown {
 		page.Show[name] = true
 	}
-	page.facets(r, t, s, asked)
+	if err := page.facets(r, t, s, asked); err != nil {
+		return err
+	}
 	for i, f := range asked.Query.Where {
 		page.Chips = append(page.Chips, chip{words(f.Column) + " " + sayFilter(f), r.Link("trials", asked.Without(i).Values())})
 	}
@@ -163,26 +165,40 @@ func (v *viewer) trials(w http.ResponseWriter, req *http.Request, r *Run) error 
 		page.Heads = append(page.Heads, cell)
 	}
 	first := (asked.Page - 1) * pageRows
-	for i, row := range s.Page(first, pageRows) {
-		kq := addressKey(t.Key(row))
+	found, err := s.Page(first, pageRows)
+	if err != nil {
+		return err
+	}
+	for i, x := range found {
+		kq := addressKey(x.Key)
 		kq.Set("in", asked.At(1).Values().Encode())
 		kq.Set("at", strconv.Itoa(first+i))
 		tr := trialRow{Link: r.Link("trial", kq)}
 		for _, c := range page.Heads {
-			tr.Cells = append(tr.Cells, cellOf(r, c, t.Cell(row, c.Name)))
+			tr.Cells = append(tr.Cells, cellOf(r, c, x.Cell(c.Name)))
 		}
 		page.Rows = append(page.Rows, tr)
 	}
-	page.From, page.To = min(first+1, s.Len()), first+len(page.Rows)
+	page.From, page.To = min(first+1, page.N), first+len(page.Rows)
+	var numeric []string
 	for _, c := range page.Heads {
-		if sum, n := s.Sum(c.Name); c.Numeric && c.Name != KeyRepeat && n > 0 {
-			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(c.FileColumn), meanOver(sum, n), n))
+		if c.Numeric && c.Name != KeyRepeat {
+			numeric = append(numeric, c.Name)
+		}
+	}
+	sums, err := s.Sums(numeric...)
+	if err != nil {
+		return err
+	}
+	for i, name := range numeric {
+		if x := sums[i]; x.N > 0 {
+			page.Summary = append(page.Summary, fmt.Sprintf("mean %s %s (n = %d)", title(t.Columns[t.place(name)]), meanOver(x.Sum, x.N), x.N))
 		}
 	}
 	if asked.Page > 1 {
 		page.Prev = r.Link("trials", asked.At(asked.Page-1).Values())
 	}
-	if page.To < s.Len() {
+	if page.To < page.N {
 		page.Next = r.Link("trials", asked.At(asked.Page+1).Values())
 	}
 	v.page(w, http.StatusOK, "trials.html", page)
@@ -208,25 +224,36 @@ func cellOf(r *Run, c headCell, v Cell) tableCell {
 
 // facets are the lists to choose from, each with how many trials a choice leaves; chosen
 // are the trials of the view.
-func (p *trialsPage) facets(r *Run, t *Table, chosen *selection, asked view) {
+func (p *trialsPage) facets(r *Run, t *Table, chosen *selection, asked view) error {
+	counts, n, err := chosen.Counts()
+	if err != nil {
+		return err
+	}
+	p.N = n
 	inputs := map[string]bool{"study": true, "q": true, "sort": true, "page": true, "show": true}
 	for _, name := range r.Facets {
-		if !t.Has(name) || t.Distinct(name) > mostFacet || t.Distinct(name) < 2 {
+		cells := counts[name]
+		if len(cells) > mostFacet || len(cells) < 2 {
 			continue
 		}
 		field := string(Is) + "." + name
-		s, own := chosen, func(f Filter) bool { return f.Column == name && f.Op == Is }
+		own := func(f Filter) bool { return f.Column == name && f.Op == Is }
 		if slices.ContainsFunc(asked.Query.Where, own) { // a list counts what its own choice leaves out, too
 			others := asked.Query
 			others.Sort, others.Where = "", slices.DeleteFunc(slices.Clone(asked.Query.Where), own)
-			var err error
-			if s, err = t.selects(others); err != nil {
-				continue
+			s, err := t.selects(others)
+			if err != nil {
+				return err
 			}
+			all, _, err := s.Counts()
+			if err != nil {
+				return err
+			}
+			cells = all[name]
 		}
 		f := facet{Name: words(name), Field: field}
 		values := 0
-		for _, c := range s.Counts(name, mostFacet) {
+		for _, c := range cells {
 			if c.Cell.Kind != Text && c.Cell.Kind != Number {
 				continue
 			}
@@ -260,45 +287,55 @@ func (p *trialsPage) facets(r *Run, t *Table, chosen *selection, asked view) {
 		}
 	}
 	slices.SortFunc(p.Hidden, func(a, b field) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
+	return nil
 }
 
 // neighbours are the trials before and after one in a view; "": there is none.
-func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.URL, place string) {
+func (r *Run) neighbours(k results.Key, in string, at int) (prev, next template.URL, place string, err error) {
 	q, err := url.ParseQuery(in)
 	if err != nil {
-		return "", "", ""
+		return "", "", "", nil
 	}
 	asked, err := parseView(q)
 	if asked.Study == "" {
 		asked.Study = k.Study
 	}
 	if err != nil || asked.Study != k.Study {
-		return "", "", ""
+		return "", "", "", nil
 	}
 	t, s, err := r.selected(asked)
 	if err != nil {
-		return "", "", ""
+		return "", "", "", nil // the page is of a trial, whatever the view is
 	}
-	row, ok := t.Row(k)
-	if !ok {
-		return "", "", ""
+	at = max(at, 0)
+	near, err := s.Page(at-1, 3)
+	if err != nil {
+		return "", "", "", err
 	}
-	if found := s.Page(at, 1); len(found) != 1 || found[0] != row { // the list has changed
-		if at, ok = s.Place(row); !ok {
-			return "", "", ""
+	if own := min(at, 1); len(near) <= own || near[own].Key != k { // the list has changed
+		x, found, err := t.Find(k)
+		if err == nil && found {
+			at, found, err = s.Place(x.Row)
+		}
+		if err != nil || !found {
+			return "", "", "", err
+		}
+		if near, err = s.Page(at-1, 3); err != nil {
+			return "", "", "", err
 		}
 	}
-	link := func(at int) template.URL {
-		found := s.Page(at, 1)
-		if at < 0 || len(found) != 1 {
+	link := func(to int) template.URL {
+		i := to - max(at-1, 0)
+		if i < 0 || i >= len(near) {
 			return ""
 		}
-		kq := addressKey(t.Key(found[0]))
+		kq := addressKey(near[i].Key)
 		if in != "" {
 			kq.Set("in", in)
 		}
-		kq.Set("at", strconv.Itoa(at))
+		kq.Set("at", strconv.Itoa(to))
 		return r.Link("trial", kq)
 	}
-	return link(at - 1), link(at + 1), fmt.Sprintf("%d of %s", at+1, results.Count(s.Len(), "trial", "trials"))
+	n, err := s.Len()
+	return link(at - 1), link(at + 1), fmt.Sprintf("%d of %s", at+1, results.Count(n, "trial", "trials")), err
 }

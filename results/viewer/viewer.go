@@ -1,9 +1,9 @@
 // Package viewer shows stores as pages: runs, trials, single trials and items.
 //
 //  1. Serve shows pages to people in their browsers, and to nobody else (serve.go, guard.go).
-//  2. A Run is a store with what its pages need besides: an index of its trials, as columns
-//     in memory, so that a million of them are filtered, sorted and searched while a person
-//     waits (index.go, build.go, query.go), and somebody who knows what was sent.
+//  2. A Run is a store with what its pages need besides: an index of its trials, which is asked
+//     by SQL to filter, sort, count and search them (index.go, build.go, query.go; reader.go for
+//     comparisons), and somebody who knows what was sent.
 //  3. Watch keeps the indexes up to date while a run writes.
 //  4. Handler shows the pages (overview.go, trials.go, trial.go, item.go, compare.go); every
 //     view is a link (address.go). graph.go draws, save.go writes trials as one file.
@@ -196,14 +196,18 @@ func (v *viewer) Refresh(ctx context.Context, r *Run) {
 	}
 	made, found := map[string]*Table{}, map[string]studyFinds{}
 	for _, t := range tables {
-		made[t.Study], found[t.Study] = t, r.finds(t)
+		made[t.Study] = t
+		if found[t.Study], err = r.finds(t); err != nil {
+			fail(err)
+			return
+		}
 	}
 	if man, ok, err := r.Store.Manifest(ctx); err == nil && ok {
 		_, _ = v.counted(ctx, r, man) // ahead of the first page, which says what is wrong
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Requests may still read the words of former ones: the garbage collector closes them.
+	// Requests may still read former ones: the garbage collector closes them.
 	r.tables, r.found = made, found
 	r.state = state{revision: revision, at: v.now()}
 }

@@ -68,7 +68,7 @@ func (s *shelf) Tables(ctx context.Context, tell func(string, int)) ([]*Table, e
 	path := filepath.Join(s.dir, fmt.Sprint("index", s.made))
 	cols := append(KeyColumns(), results.FileColumn{Name: "accuracy", Kind: results.NumberColumn, Unit: "1", Help: hostile}, results.FileColumn{Name: "latency_s", Kind: results.NumberColumn, Unit: "s"},
 		results.FileColumn{Name: "failure", Kind: results.TextColumn}, results.FileColumn{Name: "flags", Kind: results.TextColumn})
-	b, err := NewBuilder(path, "s", "x", cols)
+	b, err := NewBuilder(path, "s", "x", cols, []string{"model", "condition", "accuracy", "failure"})
 	if err != nil {
 		return nil, err
 	}
