@@ -14,6 +14,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+
 	"assay/results"
 	"assay/results/store"
 )
@@ -82,7 +85,7 @@ func (b *Builder) begin() error {
 		return err
 	}
 	// Nobody reads the file before it is whole; one that is left half made is thrown away.
-	b.db, err = sql.Open("sqlite", store.URI(abs, "_pragma=journal_mode(off)", "_pragma=synchronous(off)", "_pragma=locking_mode(exclusive)", "_pragma=temp_store(memory)", "_pragma=cache_size(-16384)"))
+	b.db, err = driver.Open(store.URI(abs, "_pragma=journal_mode(off)", "_pragma=synchronous(off)", "_pragma=locking_mode(exclusive)", "_pragma=temp_store(memory)", "_pragma=cache_size(-16384)"), fts5.Register)
 	if err != nil {
 		return err
 	}

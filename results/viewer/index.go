@@ -35,6 +35,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+
 	"assay/results"
 	"assay/results/store"
 )
@@ -155,7 +158,7 @@ func open(path, of string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", store.URI(abs, "mode=ro", "immutable=1", "_pragma=query_only(1)", "_pragma=temp_store(memory)", "_pragma=cache_size(-4096)"))
+	db, err := driver.Open(store.URI(abs, "mode=ro", "immutable=1", "_pragma=query_only(1)", "_pragma=temp_store(memory)", "_pragma=cache_size(-4096)"), fts5.Register)
 	if err != nil {
 		return nil, err
 	}
