@@ -7,6 +7,7 @@ import (
 	"assay/harness/compare"
 	"assay/harness/experiment"
 	"assay/harness/score"
+	"assay/harness/study"
 	"assay/results/stats"
 	"assay/results/viewer"
 )
@@ -14,8 +15,9 @@ import (
 // Comparer compares runs as assay compare does, from their indexes.
 type Comparer struct{}
 
-// runOf is a run under view, as far as it is indexed. Ask the readers for their errors in the end.
-func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, error) {
+// runOf is a run under view, as far as it is indexed, with the numbers of one score; "": of all.
+// Ask the readers for their errors in the end.
+func runOf(ctx context.Context, r *viewer.Run, only string) (*compare.Run, []*viewer.Reader, error) {
 	out, err := compare.Begin(ctx, r.Store, r.Path)
 	if err != nil {
 		return nil, nil, err
@@ -26,8 +28,8 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, 
 	}
 	var readers []*viewer.Reader
 	for _, a := range asked {
-		study := a.Rules.Study
-		t := r.Table(study)
+		of := a.Rules.Study
+		t := r.Table(of)
 		if t == nil {
 			continue
 		}
@@ -35,6 +37,10 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, 
 		var names []string
 		for _, c := range a.Rules.Layout(a.Judges).Columns() {
 			if name := scoreColumn(c).Name; t.Has(name) {
+				// What could be read is the rest of what could not.
+				if only != "" && c.Name.Name != only && c.Name.Name != study.ScoreNoAnswer {
+					name = ""
+				}
 				columns, names = append(columns, c), append(names, name)
 			}
 		}
@@ -43,12 +49,12 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, 
 			return nil, nil, err
 		}
 		readers = append(readers, x)
-		clusters, err := score.Clusters(ctx, r.Store, study)
+		clusters, err := score.Clusters(ctx, r.Store, of)
 		if err != nil {
 			return nil, nil, err
 		}
-		out.Studies[study] = compare.Table{Columns: columns, N: t.Rows, Trials: x, Clusters: clusters}
-		if out.Caches[study], err = t.Texts(columnCache); err != nil {
+		out.Studies[of] = compare.Table{Columns: columns, N: t.Rows, Trials: x, Clusters: clusters}
+		if out.Caches[of], err = t.Texts(columnCache); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -56,12 +62,12 @@ func runOf(ctx context.Context, r *viewer.Run) (*compare.Run, []*viewer.Reader, 
 }
 
 // both does something with two runs under view.
-func both(ctx context.Context, a, b *viewer.Run, do func(x, y *compare.Run) error) error {
-	x, readers, err := runOf(ctx, a)
+func both(ctx context.Context, a, b *viewer.Run, only string, do func(x, y *compare.Run) error) error {
+	x, readers, err := runOf(ctx, a, only)
 	if err != nil {
 		return err
 	}
-	y, more, err := runOf(ctx, b)
+	y, more, err := runOf(ctx, b, only)
 	if err != nil {
 		return err
 	}
@@ -75,7 +81,7 @@ func both(ctx context.Context, a, b *viewer.Run, do func(x, y *compare.Run) erro
 // Compare implements viewer.Comparer.
 func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell func(done, of int)) (*viewer.Comparison, error) {
 	var c *compare.Comparison
-	err := both(ctx, a, b, func(x, y *compare.Run) (err error) {
+	err := both(ctx, a, b, "", func(x, y *compare.Run) (err error) {
 		c, err = compare.Runs(ctx, x, y, compare.Choice{Times: times, Moved: -1, Tell: tell})
 		return err
 	})
@@ -99,7 +105,7 @@ func (Comparer) Compare(ctx context.Context, a, b *viewer.Run, times bool, tell 
 // Items implements viewer.Comparer.
 func (Comparer) Items(ctx context.Context, a, b *viewer.Run, at viewer.Place) ([]viewer.Item, error) {
 	out := []viewer.Item{}
-	err := both(ctx, a, b, func(x, y *compare.Run) error {
+	err := both(ctx, a, b, at.Score, func(x, y *compare.Run) error {
 		moved, other := compare.Items(x, y, compare.Row{Study: at.Study, Model: at.Model, Arm: at.Arm, Condition: at.Condition, Score: at.Score, Judge: at.Judge})
 		for _, m := range moved {
 			out = append(out, viewer.Item{Item: m.Item, Repeat: m.First, Other: other, A: stats.Significant(m.A, 3), B: stats.Significant(m.B, 3)})

@@ -440,7 +440,7 @@ func figures() []suite {
 			{"a checksum of the beginning", "checksum", "_, err = io.Copy(sum, f)", ""},
 			{"any state of the store", "Table.connect", "t.Format != format || t.Of != of", "t.Format != format"},
 			{"connections are made when they are asked for", "Table.connect", "readers", "1"},
-			{"blocks of a reader overlap", "Reader.Number", "row%blockRows*len(r.columns)+1+column", "row%blockRows*len(r.columns)+column"},
+			{"blocks of a reader overlap", "Reader.Number", "row%blockRows*len(r.columns)+place", "row%blockRows*len(r.columns)+place-1"},
 		}},
 		{dir: "harness/dataset", tests: "TestAnswersAndTypes", mutants: []mutant{
 			{"yes is false", "questionReader.read", `said == "true" || said == "yes"`, `said == "true"`},

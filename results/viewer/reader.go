@@ -11,7 +11,8 @@ import (
 // goroutine.
 type Reader struct {
 	table   *Table
-	columns []string // in SQL
+	columns []string // that are read, in SQL
+	at      []int    // of each column that was named, its place among these; -1: it is not read
 	keys    []results.Key
 	blocks  map[int][]float64 // of blockRows trials, whose numbers stand together; NaN: none
 	err     error
@@ -22,11 +23,15 @@ const (
 	mostKeptNumbers = 4 << 20 // more than a model has, of a million trials
 )
 
-// Reader reads numbers of columns.
+// Reader reads numbers of columns; "" stands for one that nobody asks for.
 func (t *Table) Reader(columns []string) (*Reader, error) {
 	r := &Reader{table: t, columns: []string{"id"}, blocks: map[int][]float64{}}
 	for _, name := range columns {
-		r.columns = append(r.columns, column(t.place(name)))
+		if name == "" {
+			r.at = append(r.at, -1)
+			continue
+		}
+		r.at, r.columns = append(r.at, len(r.columns)), append(r.columns, column(t.place(name)))
 	}
 	var err error
 	r.keys, err = t.keys()
@@ -58,11 +63,15 @@ func (r *Reader) Key(row int) results.Key { return r.keys[row] }
 // Number is a trial's number in a column, by its place among the Reader's; false: it has none, or
 // Err says more.
 func (r *Reader) Number(row, column int) (float64, bool) {
+	place := r.at[column]
+	if place < 0 {
+		return 0, false
+	}
 	numbers := r.blocks[row/blockRows]
 	if numbers == nil {
 		numbers = r.read(row / blockRows)
 	}
-	v := numbers[row%blockRows*len(r.columns)+1+column]
+	v := numbers[row%blockRows*len(r.columns)+place]
 	return v, !math.IsNaN(v)
 }
 
