@@ -390,6 +390,16 @@ func figures() []suite {
 			{"a trial is timed where the one before it was", "whereabouts.of", "t.Key == k", "true"},
 			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},
 		}},
+		{dir: "results/store", tests: "TestNoDamageIsRead|TestAnotherProgram|TestOneWriter|TestTheStoreIsItsOwners|TestDamagedFiles", mutants: []mutant{
+			{"a page is not checked", "file.ReadAt", "!whole(uint32(off/pageSize)+1, page)", "false"},
+			{"a page is that of another place", "file.ReadAt", "uint32(off/pageSize)+1", "binary.BigEndian.Uint32(page)"},
+			{"what goes into the log has a checksum", "file.ReadAt", "binary.BigEndian.PutUint64(page[pageSize-8:], 0)", "_ = 0"},
+			{"a page is written without its checksum", "file.WriteAt", "set(number, page, mark)", "_, _ = number, mark"},
+			{"two write to a file that has two names", "file.begin", "f.writer && !lock(f)", "false"},
+			{"others may read the log", "layer.OpenFilename", "alike(name.String(), name.Database())", "_ = 0"},
+			{"others may read what stands beside the log", "file.begin", `alike(f.Name()+"-shm", f.Name())`, "_ = 0"},
+			{"a lost page is one that another program wrote", "file.ReadAt", "!empty(page)", "true"},
+		}},
 		{dir: "results/store", tests: "TestTheLonger|TestAllThatIs|TestAVerdict|TestItemsOfOther", mutants: []mutant{
 			{"the session of the first store is taken", "join.watched", "!ok || c.over(have)", "!ok || c.over(have) && false"},
 			{"examples are counted", "join.events", "int(r[1].(int64))", "len(j.merged.Examples)+1"},
