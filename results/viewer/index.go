@@ -158,7 +158,7 @@ func open(path, of string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := driver.Open(store.URI(abs, "mode=ro", "immutable=1", "_pragma=query_only(1)", "_pragma=temp_store(memory)", "_pragma=cache_size(-32768)"), fts5.Register)
+	db, err := driver.Open(store.URI(abs, "mode=ro", "immutable=1", "_pragma=query_only(1)", "_pragma=temp_store(memory)", "_pragma=cache_size(-4096)"), fts5.Register)
 	if err != nil {
 		return nil, err
 	}
