@@ -80,7 +80,7 @@ all["prompts."+name+" (text)"] = string(digest)`},
 			{"a time that does not count is undefined", "among.note", "of == ofTimed && a.has(latency, i)", "of == ofTimed"},
 			{"energy is that of failures, too", "among.note", "of == ofAnswers && a.has(answered, i)", "of == ofAnswers"},
 			{"a trial counts for its item once", "Account.perItem", "a.sample.Add(a.each[0], int(at), 1)", "a.sample.Add(a.each[0], int(at), 0)"},
-			{"every trial is an item", "Account.perItem", "at != last", "true"},
+			{"every trial is an item", "Account.perItem", "last = at", "last = -1"},
 			{"answers within the limits count failures", "Account.limits", "!r.Failed", "true"},
 		}},
 		{dir: "results/stats", tests: "TestPerDoubling", mutants: []mutant{
@@ -385,7 +385,7 @@ func figures() []suite {
 			{"several GPUs cost as much as one", "level.fill", "float64(n)", "min(1, float64(n))"},
 			{"the processors' part counts too", "level.fill", "x.Part != results.PartGPU", "false"},
 		}},
-		{dir: "harness/study", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked", mutants: []mutant{
+		{dir: "harness/study", tests: "TestHostsAreKeptApart|TestWhatDependsOnTheMachineIsMarked|TestTrialsThatAreNotShown", mutants: []mutant{
 			{"p95 by host is the median", "Basis.byHost", `a.Estimate(column)`, `a.Estimate(strings.ReplaceAll(column, "p95", "median"))`},
 			{"a trial is timed where the one before it was", "whereabouts.of", "t.Key == k", "true"},
 			{"energies are not marked as pooled", "mixes", `"J"`, `"j"`},

@@ -72,6 +72,9 @@ func TestCostsByHand(t *testing.T) {
 	want(t, "money", c.Estimate("money"), 0.0015, 11)
 	want(t, "money per correct answer", c.Estimate("money_per_correct"), 0.00375, 10)
 	want(t, "hosted", c.Estimate("hosted_each"), (600+2*400)/1e6, 11)
+	if n := c.Estimate("gross_median").Invalid; n != 0 {
+		t.Errorf("the median of answers' energies leaves out %d: failures are none", n)
+	}
 	if c.Estimate("money").Invalid != 1 || c.paid != "GPU" {
 		t.Errorf("%d failures beside money; paid for %s", c.Estimate("money").Invalid, c.paid)
 	}

@@ -318,3 +318,23 @@ func TestDamagedSessionsLeaveTheStudy(t *testing.T) {
 		t.Errorf("%+v, %v", secs, err)
 	}
 }
+
+// TestTrialsThatAreNotShownAreSkipped: sessions come of all trials of a study, those of models that
+// bench.yaml has no more among them.
+func TestTrialsThatAreNotShownAreSkipped(t *testing.T) {
+	key := func(model string) results.Key { return results.Key{Study: "cot", Model: model} }
+	all := []results.TrialSession{{Key: key("a"), Session: 1}, {Key: key("b"), Session: 2}, {Key: key("d"), Session: 3}}
+	w := whereabouts{hardware: func(session int64, _ string) results.Hardware { return results.Hardware{Host: fmt.Sprint(session)} },
+		next: func() (s results.TrialSession, err error, more bool) {
+			if len(all) > 0 {
+				s, all, more = all[0], all[1:], true
+			}
+			return s, nil, more
+		}}
+	if on := w.of(key("b")); on.Host != "2" || w.err != nil {
+		t.Errorf("timed on %q, %v", on.Host, w.err)
+	}
+	if on := w.of(key("c")); on.Host != "" || w.err == nil {
+		t.Errorf("a trial without a session was timed on %q", on.Host)
+	}
+}
