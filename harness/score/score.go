@@ -6,7 +6,7 @@
 //  2. A study's Rules make Values of it, beside those that every study has
 //     (common.go).
 //  3. Refresh stores them, one row for each trial, with a digest of what they were
-//     made of (store.go, encode.go). Walk reads them, or makes them on the way.
+//     made of (store.go, frame.go). Walk reads them, or makes them on the way.
 //  4. A Design says which cells and strata trials fall in, which scores are
 //     added up there, and which metrics stand in which table (design.go, table.go).
 //  5. Compute reads what trials scored once, model by model, into columns: a number for

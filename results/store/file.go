@@ -151,7 +151,7 @@ func openDamaged(path string) (*File, error) {
 		return nil, fmt.Errorf("reading the store %s: %w", path, results.FaultMissing)
 	}
 	// With writable_schema SQLite reads the pages that a file was cut to; mode=ro
-	// keeps it from writing any.
+	// keeps it from writing any. The driver takes our checksums for its own.
 	return &File{path: path, read: open(abs, "mode=ro", "immutable=1", "_pragma=checksum_verification(0)", "_pragma=writable_schema(1)")}, nil
 }
 
