@@ -54,7 +54,7 @@ func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) r
 	must(st.PutItems(ctx, facts))
 	truth := map[results.Key]int{}
 	var wg sync.WaitGroup
-	turn := make(chan struct{}, 32) // writers rightShare commits
+	turn := make(chan struct{}, 512) // writers rightShare commits
 	for m := range models {
 		for i := range items {
 			k := results.Key{Study: "cot", Model: fmt.Sprint("m", m), Item: fmt.Sprint("i", i), Arm: "direct", Condition: "baseline"}
