@@ -89,15 +89,45 @@ func noise(p *Pixels, sigma float64, r *rng) *Pixels {
 	return out
 }
 
-// contrast stretches levels about the middle grey.
-func contrast(p *Pixels, factor float64) *Pixels {
+// mapped is p with every level changed alike.
+func mapped(p *Pixels, to func(v float64) float64) *Pixels {
 	var table [256]uint8
 	for i := range table {
-		table[i] = level(127.5 + float64((float64(i)-127.5)*factor))
+		table[i] = level(to(float64(i)))
 	}
 	out := NewPixels(p.W, p.H, p.Channels)
 	for i, v := range p.Pix {
 		out.Pix[i] = table[v]
+	}
+	return out
+}
+
+// between is a at part 0, b at 1, between them at what lies between and beyond b above.
+// The two are of one size and form.
+func between(a, b *Pixels, part float64) *Pixels {
+	out := NewPixels(a.W, a.H, a.Channels)
+	for i, v := range a.Pix {
+		out.Pix[i] = level(float64(v) + float64(part*(float64(b.Pix[i])-float64(v))))
+	}
+	return out
+}
+
+// luma is p with the grey of each pixel in all of its channels.
+func luma(p *Pixels) *Pixels {
+	out := p.clone()
+	for i := 0; i+2 < len(p.Pix) && p.Channels == 3; i += 3 {
+		r, g, b := int(p.Pix[i]), int(p.Pix[i+1]), int(p.Pix[i+2])
+		v := uint8((19595*r + 38470*g + 7471*b + 1<<15) >> 16) // .299, .587 and .114
+		out.Pix[i], out.Pix[i+1], out.Pix[i+2] = v, v, v
+	}
+	return out
+}
+
+// swapped has red for blue and blue for red.
+func swapped(p *Pixels) *Pixels {
+	out := p.clone()
+	for i := 0; i+2 < len(out.Pix) && p.Channels == 3; i += 3 {
+		out.Pix[i], out.Pix[i+2] = out.Pix[i+2], out.Pix[i]
 	}
 	return out
 }

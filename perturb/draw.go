@@ -27,7 +27,10 @@ type filling struct {
 	over func(p *Pixels, box image.Rectangle, sigma float64, r *rng)
 }
 
-const fillBlur = "blur"
+const (
+	fillBlur  = "blur"
+	fillWhite = "white" // of blank alone
+)
 
 // fillings are all of them, the usual one first.
 func fillings() []filling {

@@ -223,6 +223,65 @@ func goldenWindow(t *testing.T, kind string, w, h int) []byte {
 	return nil
 }
 
+// TestGoldenOps: pictures that Pillow and numpy made (testdata/ops.py). What only moves or
+// paints pixels is equal; what is computed is one level off at most.
+func TestGoldenOps(t *testing.T) {
+	var g struct {
+		Pictures [][3]int // width, height, channels
+		Seed     uint64
+		Cases    []struct {
+			Picture, W, H int
+			Ops           []Op
+			SHA256        string
+			Pix           []byte
+		}
+	}
+	readGolden(t, "ops.json", &g)
+	seen, largest, equal, samples := map[string]int{}, map[string]int{}, 0, 0
+	for _, c := range g.Cases {
+		size := g.Pictures[c.Picture]
+		p := NewPixels(size[0], size[1], size[2])
+		for i := range p.Pix {
+			x, y := i/p.Channels%p.W, i/p.Channels/p.W
+			p.Pix[i] = uint8(37*x + 91*y + 59*(i%p.Channels) + 7*x*y + 20)
+		}
+		if len(c.Ops) > 1 {
+			continue // regions do not move yet
+		}
+		img, err := Condition{Ops: c.Ops}.Apply(p, g.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := PixelsOf(img)
+		name := c.Ops[0].Name
+		seen[name]++
+		switch {
+		case got.W != c.W || got.H != c.H || got.Channels != p.Channels:
+			t.Errorf("%v of picture %v is %dx%d, want %dx%d", c.Ops, size, got.W, got.H, c.W, c.H)
+		case c.SHA256 != "":
+			if digest(got.Pix) != c.SHA256 {
+				t.Errorf("%v of picture %v: other pixels", c.Ops, size)
+			}
+			equal++
+		case len(c.Pix) != len(got.Pix):
+			t.Errorf("%v of picture %v: %d bytes, want %d", c.Ops, size, len(got.Pix), len(c.Pix))
+		default:
+			samples += len(got.Pix)
+			for i, want := range c.Pix {
+				d := max(int(got.Pix[i])-int(want), int(want)-int(got.Pix[i]))
+				if largest[name] = max(largest[name], d); d > 1 {
+					t.Errorf("%v of picture %v: byte %d is %d, want %d", c.Ops, size, i, got.Pix[i], want)
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d renders of %v; %d of them by digest, of the others %d levels: largest differences %v", len(g.Cases), seen, equal, samples, largest)
+	if len(g.Cases) < 400 || len(seen) != 13 {
+		t.Errorf("%d golden pictures of %d ops", len(g.Cases), len(seen))
+	}
+}
+
 // The overlays on an image that is not grey give the same as on its grey twin.
 func TestGreyAndRGBAgree(t *testing.T) {
 	grey := PixelsOf(window(gradient16(64, 48)))
@@ -232,6 +291,10 @@ func TestGreyAndRGBAgree(t *testing.T) {
 		{Name: "box", Regions: reg}, {Name: "heatmap", Regions: reg}, {Name: "occlude", Regions: reg, Fill: "mean"},
 		{Name: "occlude", Regions: reg, Fill: "blur"}, {Name: "occlude", Regions: reg, Fill: "noise"}, {Name: "blur"},
 		{Name: "noise"}, {Name: "contrast"}, {Name: "resolution"}, {Name: "box", Regions: reg, Elsewhere: true},
+		{Name: "rotate"}, {Name: "flip"}, {Name: "crop"}, {Name: "shift"}, {Name: "gamma"}, {Name: "saturation"}, {Name: "invert"}, {Name: "channels"},
+		{Name: "blank"}, {Name: "static"}, {Name: "patches"},
+		{Name: "keep", Regions: reg}, {Name: "keep", Regions: reg, Fill: "mean"}, {Name: "keep", Regions: reg, Fill: "blur"},
+		{Name: "keep", Regions: reg, Fill: "noise"}, {Name: "occlude", Regions: reg, Params: map[string]float64{"opacity": .4}},
 	} {
 		a, errA := op.Apply(grey, 3)
 		b, errB := op.Apply(colour, 3)

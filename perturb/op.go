@@ -16,7 +16,7 @@ import (
 type Op struct {
 	Name      string
 	Params    map[string]float64
-	Fill      string // of its Fills; "": the first
+	Fill      string // of its Fills: a choice in words; "": the first
 	Regions   []Region
 	Elsewhere bool // at a seeded other place of equal size: the control for Regions
 }
@@ -104,11 +104,11 @@ func (o Op) value(name string) float64 {
 	panic("perturb: internal error: op " + o.Name + " has no parameter " + name)
 }
 
-// boxes are the op's regions in an image of w x h pixels.
+// boxes are the op's regions in an image of w x h pixels, each with its margin.
 func (o Op) boxes(w, h int, r *rng) ([]image.Rectangle, error) {
 	var at []image.Rectangle
 	for _, reg := range o.Regions {
-		at = append(at, reg.Pixels(w, h))
+		at = append(at, grown(reg.Pixels(w, h), o.Params[paramMargin], w, h)) // 0 where an op has none
 	}
 	if !o.Elsewhere {
 		return at, nil
@@ -139,7 +139,11 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 		return nil, fmt.Errorf("op %s: %w", o.Name, err)
 	}
 	spec, _ := SpecOf(o.Name)
-	if len(boxes) == 0 && spec.Drawn || spec.neutral != nil && o.value(spec.neutral.param) == spec.neutral.level {
+	same := len(spec.neutral) > 0
+	for param, level := range spec.neutral {
+		same = same && o.value(param) == level
+	}
+	if same || len(boxes) == 0 && spec.Drawn {
 		return img, nil
 	}
 	return spec.apply(o, img, boxes, r)

@@ -74,7 +74,7 @@ func apply(t interface{ Fatal(...any) }, op Op, img image.Image, seed uint64) *P
 }
 
 // Whatever the op: the source is left alone, the same seed gives the same pixels,
-// the size stays (but for pad and downscale), and what is inside the ranges is no error.
+// the size stays (but for pad, downscale, crop and turns to the side), and what is inside the ranges is no error.
 func TestOpsArePure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, op, seed := drawPixels(t), drawOp(t), rapid.Uint64().Draw(t, "seed")
@@ -94,6 +94,14 @@ func TestOpsArePure(t *testing.T) {
 		case op.Name == "pad":
 			if a.W != max(p.W, p.H) || a.H != a.W {
 				t.Fatalf("padded to %dx%d", a.W, a.H)
+			}
+		case op.Name == "crop":
+			if a.W > p.W || a.H > p.H {
+				t.Fatalf("%dx%d was cropped to %dx%d", p.W, p.H, a.W, a.H)
+			}
+		case op.Name == "rotate" && math.Abs(op.Params["degrees"]) == 90:
+			if a.W != p.H || a.H != p.W {
+				t.Fatalf("%dx%d was turned into %dx%d", p.W, p.H, a.W, a.H)
 			}
 		case a.W != p.W || a.H != p.H:
 			t.Fatalf("%dx%d became %dx%d", p.W, p.H, a.W, a.H)
@@ -132,6 +140,10 @@ func TestNeutralLevelsChangeNothing(t *testing.T) {
 			{Name: "heatmap", Regions: reg, Params: map[string]float64{"opacity": 0}}, {Name: "heatmap"}, {Name: "box"}, {Name: "occlude"},
 			{Name: "blur", Params: map[string]float64{"sigma_px": 0}}, {Name: "noise", Params: map[string]float64{"sigma": 0}},
 			{Name: "contrast", Params: map[string]float64{"factor": 1}}, {Name: "resolution", Params: map[string]float64{"factor": 1}},
+			{Name: "rotate", Params: map[string]float64{"degrees": 0}}, {Name: "crop", Params: map[string]float64{"share": 1}},
+			{Name: "shift", Params: map[string]float64{"right": 0, "down": 0}},
+			{Name: "gamma", Params: map[string]float64{"gamma": 1}}, {Name: "saturation", Params: map[string]float64{"factor": 1}},
+			{Name: "occlude", Regions: reg, Params: map[string]float64{"opacity": 0}}, {Name: "keep"},
 		} {
 			out, err := op.Apply(p, 5)
 			if err != nil || out != image.Image(p) {

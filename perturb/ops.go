@@ -1,8 +1,10 @@
 package perturb
 
 import (
+	"cmp"
 	"fmt"
 	"image"
+	"math"
 	"strings"
 )
 
@@ -13,18 +15,14 @@ type Spec struct {
 	Drawn   bool     `json:"drawn"`   // in regions; else it changes the whole image
 	Loading bool     `json:"loading"` // it is done to a picture before a condition's other ops, whichever picture they change
 	Params  []Param  `json:"parameters,omitempty"`
-	Fills   []string `json:"fills,omitempty"` // what it can put in place of a region, the usual one first
+	Fills   []string `json:"fills,omitempty"` // choices in words: what is put in place of something, or which way; the usual one first
 
-	needs   map[string]string // by parameter, the fill without which it changes nothing
-	neutral *neutral          // nil: it has no level that changes nothing
+	needs   map[string]string  // by parameter, the fill without which it changes nothing
+	neutral map[string]float64 // levels at which together it changes nothing; nil: there are none
 	// apply changes img into a new image. boxes are there where Drawn, one or more.
 	apply func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error)
-}
-
-// neutral is a level of a parameter at which an op changes nothing.
-type neutral struct {
-	param string
-	level float64
+	// moves says where a box of a picture of w x h pixels comes to lie, maybe outside. nil: where it was.
+	moves func(o Op, w, h int, box image.Rectangle) image.Rectangle
 }
 
 // Param is a numeric parameter of an op. Any of them can be swept.
@@ -76,37 +74,82 @@ func Ops() []Spec {
 			}},
 		{Name: "heatmap", Does: "lays a Gaussian of each region's size over the image", Drawn: true,
 			Params:  append(colour(255, 0, 0), Param{"opacity", "", 0, 1, .5, false, "[0.125, 0.25, 0.5]"}, Param{"sigma", "sides of the region", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}),
-			neutral: &neutral{"opacity", 0},
+			neutral: map[string]float64{"opacity": 0},
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, _ *rng) (image.Image, error) {
 				return heatmap(PixelsOf(img), boxes, o.value("opacity"), o.value("sigma"), o.colour()), nil
 			}},
-		{Name: "occlude", Does: "replaces regions: by black, their mean, themselves blurred by sigma, noise of their mean and standard deviation", Drawn: true,
-			Params: []Param{{"sigma", "shorter sides of the region", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}},
+		{Name: "occlude", Drawn: true,
+			Does: "replaces regions: by black, their mean, themselves blurred by sigma, noise of their mean and standard deviation",
+			Params: []Param{
+				{"sigma", "shorter sides of the region", .01, 2, .25, false, "[0.125, 0.25, 0.5]"},
+				{paramMargin, "shorter sides of the region", -.45, 2, 0, false, "[-0.2, 0.1, 0.25]"},
+				{"opacity", "", 0, 1, 1, false, "[0.25, 0.5, 0.75]"},
+			},
+			Fills: fillNames(), needs: map[string]string{"sigma": fillBlur}, neutral: map[string]float64{"opacity": 0},
+			apply: func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error) {
+				p := PixelsOf(img)
+				covered := p.clone()
+				for _, box := range boxes {
+					occlude(covered, box, o.Fill, o.value("sigma"), r)
+				}
+				return between(p, covered, o.value("opacity")), nil
+			}},
+		{Name: "keep", Drawn: true,
+			Does:   "replaces all but regions: by black, the picture's mean, itself blurred by sigma, noise of its mean and standard deviation",
+			Params: []Param{{"sigma", "shorter sides of the picture", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}},
 			Fills:  fillNames(), needs: map[string]string{"sigma": fillBlur},
 			apply: func(o Op, img image.Image, boxes []image.Rectangle, r *rng) (image.Image, error) {
-				p := PixelsOf(img).clone()
+				p := PixelsOf(img)
+				out := p.clone()
+				occlude(out, out.Bounds(), o.Fill, o.value("sigma"), r)
 				for _, box := range boxes {
-					occlude(p, box, o.Fill, o.value("sigma"), r)
+					for y := box.Min.Y; y < box.Max.Y; y++ {
+						i, n := (y*p.W+box.Min.X)*p.Channels, box.Dx()*p.Channels
+						copy(out.Pix[i:i+n], p.Pix[i:])
+					}
 				}
-				return p, nil
+				return out, nil
 			}},
-		{Name: "blur", Does: "blurs the whole image by a Gaussian", Params: []Param{{"sigma_px", "pixels", 0, 256, 4, false, "[1, 2, 4, 8]"}}, neutral: &neutral{"sigma_px", 0},
+		{Name: "blur", Does: "blurs the whole image by a Gaussian", Params: []Param{{"sigma_px", "pixels", 0, 256, 4, false, "[1, 2, 4, 8]"}}, neutral: map[string]float64{"sigma_px": 0},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return blur(PixelsOf(img), o.value("sigma_px")), nil
 			}},
-		{Name: "noise", Does: "adds seeded, bell-shaped noise, equal in all channels", Params: []Param{{"sigma", greys, 0, 128, 12, false, "[6, 12, 24, 48]"}}, neutral: &neutral{"sigma", 0},
+		{Name: "noise", Does: "adds seeded, bell-shaped noise, equal in all channels", Params: []Param{{"sigma", greys, 0, 128, 12, false, "[6, 12, 24, 48]"}}, neutral: map[string]float64{"sigma": 0},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, r *rng) (image.Image, error) {
 				return noise(PixelsOf(img), o.value("sigma"), r), nil
 			}},
-		{Name: "contrast", Does: "moves levels towards or away from the middle grey", Params: []Param{{"factor", "", 0, 4, .5, false, "[0.25, 0.5, 0.75]"}}, neutral: &neutral{"factor", 1},
+		{Name: "contrast", Does: "moves levels towards or away from the middle grey", Params: []Param{{"factor", "", 0, 4, .5, false, "[0.25, 0.5, 0.75]"}}, neutral: map[string]float64{"factor": 1},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
-				return contrast(PixelsOf(img), o.value("factor")), nil
+				factor := o.value("factor")
+				return mapped(PixelsOf(img), func(v float64) float64 { return 127.5 + float64((v-127.5)*factor) }), nil
+			}},
+		{Name: "gamma", Does: "raises levels, as shares of the greatest, to the power of gamma: above 1 darkens",
+			Params:  []Param{{"gamma", "", .1, 10, 2, false, "[0.5, 2, 4]"}},
+			neutral: map[string]float64{"gamma": 1},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				gamma := o.value("gamma")
+				return mapped(PixelsOf(img), func(v float64) float64 { return 255 * math.Pow(v/255, gamma) }), nil
+			}},
+		{Name: "saturation", Does: "moves colours towards or away from their grey (ITU-R BT.601); at 0 all is grey",
+			Params:  []Param{{"factor", "", 0, 4, 0, false, "[0, 0.5, 2]"}},
+			neutral: map[string]float64{"factor": 1},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				p := PixelsOf(img)
+				return between(luma(p), p, o.value("factor")), nil
+			}},
+		{Name: "invert", Does: "turns every level into 255 less it: black into white",
+			apply: func(_ Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				return mapped(PixelsOf(img), func(v float64) float64 { return 255 - v }), nil
+			}},
+		{Name: "channels", Does: "swaps red and blue; grey stays grey",
+			apply: func(_ Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				return swapped(PixelsOf(img)), nil
 			}},
 		{Name: "jpeg", Does: "compresses as JPEG and decompresses", Params: []Param{{"quality", "", 1, 100, 30, true, "[5, 10, 30, 70]"}},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return throughJPEG(PixelsOf(img), int(o.value("quality")))
 			}},
-		{Name: "resolution", Does: "scales down by a factor and up again", Params: []Param{{"factor", "", 1, 64, 4, false, "[2, 4, 8, 16]"}}, neutral: &neutral{"factor", 1},
+		{Name: "resolution", Does: "scales down by a factor and up again", Params: []Param{{"factor", "", 1, 64, 4, false, "[2, 4, 8, 16]"}}, neutral: map[string]float64{"factor": 1},
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return loseResolution(PixelsOf(img), o.value("factor")), nil
 			}},
@@ -114,6 +157,71 @@ func Ops() []Spec {
 			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
 				return Shrink(img, int(o.value("max_side_px"))), nil
 			}},
+		{Name: "blank", Does: "leaves one level: the picture's mean, black or white", Fills: []string{"mean", "black", fillWhite},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				p := PixelsOf(img).clone()
+				if o.Fill == fillWhite {
+					fill(p, p.Bounds(), [3]uint8{255, 255, 255})
+				} else {
+					occlude(p, p.Bounds(), cmp.Or(o.Fill, "mean"), 0, nil)
+				}
+				return p, nil
+			}},
+		{Name: "static", Does: "replaces the whole picture by seeded noise of its mean and standard deviation",
+			apply: func(_ Op, img image.Image, _ []image.Rectangle, r *rng) (image.Image, error) {
+				p := PixelsOf(img).clone()
+				occlude(p, p.Bounds(), "noise", 0, r)
+				return p, nil
+			}},
+		{Name: "patches",
+			Does:   "cuts into n x n patches of equal size and shuffles them by the seed, never into their own order; a rest at the right and the bottom stays",
+			Params: []Param{{"n", "patches a side", 2, 32, 4, true, "[2, 4, 8, 16]"}},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, r *rng) (image.Image, error) {
+				return patched(PixelsOf(img), int(o.value("n")), r), nil
+			}},
+		{Name: "rotate",
+			Does:    "turns anticlockwise about the centre, with black corners; multiples of 90 move pixels as they are, and 90 swaps width and height",
+			Params:  []Param{{"degrees", "degrees", -180, 180, 10, false, "[5, 10, 45, 90]"}},
+			neutral: map[string]float64{"degrees": 0},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				p := PixelsOf(img)
+				return turnOf(o.value("degrees"), p.W, p.H).picture(p), nil
+			},
+			moves: func(o Op, w, h int, box image.Rectangle) image.Rectangle {
+				return turnOf(o.value("degrees"), w, h).box(box)
+			}},
+		{Name: "flip", Does: "mirrors: left becomes right, or up becomes down", Fills: []string{"left-right", flipUpDown},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				return flipped(PixelsOf(img), o.Fill), nil
+			},
+			moves: func(o Op, w, h int, box image.Rectangle) image.Rectangle {
+				if o.Fill == flipUpDown {
+					return image.Rect(box.Min.X, h-box.Max.Y, box.Max.X, h-box.Min.Y)
+				}
+				return image.Rect(w-box.Max.X, box.Min.Y, w-box.Min.X, box.Max.Y)
+			}},
+		{Name: "crop", Does: "keeps the middle: a share of each side", Params: []Param{{"share", "", .1, 1, .8, false, "[0.5, 0.7, 0.9]"}},
+			neutral: map[string]float64{"share": 1},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				p := PixelsOf(img)
+				kept := centred(p.W, p.H, o.value("share"))
+				return taken(p, kept.Dx(), kept.Dy(), func(x, y int) image.Point { return kept.Min.Add(image.Pt(x, y)) }), nil
+			},
+			moves: func(o Op, w, h int, box image.Rectangle) image.Rectangle {
+				return box.Sub(centred(w, h, o.value("share")).Min)
+			}},
+		{Name: "shift", Does: "moves to the right and down; what comes in is black",
+			Params: []Param{
+				{"right", "widths", -.5, .5, .1, false, "[0.05, 0.1, 0.2]"},
+				{"down", "heights", -.5, .5, 0, false, "[0.05, 0.1, 0.2]"},
+			},
+			neutral: map[string]float64{"right": 0, "down": 0},
+			apply: func(o Op, img image.Image, _ []image.Rectangle, _ *rng) (image.Image, error) {
+				p := PixelsOf(img)
+				by := shifted(o, p.W, p.H)
+				return taken(p, p.W, p.H, func(x, y int) image.Point { return image.Pt(x, y).Sub(by) }), nil
+			},
+			moves: func(o Op, w, h int, box image.Rectangle) image.Rectangle { return box.Add(shifted(o, w, h)) }},
 	}
 }
 

@@ -1,6 +1,9 @@
 package perturb
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // rng is SplitMix64 (Steele, Lea and Flood 2014): small, fast and the same on
 // every machine.
@@ -21,6 +24,16 @@ func mix(z uint64) uint64 {
 func (r *rng) below(n int) int {
 	hi, _ := bits.Mul64(r.next(), uint64(n))
 	return int(hi)
+}
+
+// reorder draws another order of rising numbers than theirs, where there is one.
+func (r *rng) reorder(list []int) {
+	for len(list) > 1 && slices.IsSorted(list) {
+		for i := len(list) - 1; i > 0; i-- {
+			k := r.below(i + 1)
+			list[i], list[k] = list[k], list[i]
+		}
+	}
 }
 
 // bell is a bell-shaped integer around 0: the sum of four 16 bit uniforms less

@@ -3,6 +3,7 @@ package perturb
 import (
 	"fmt"
 	"image"
+	"math"
 	"slices"
 )
 
@@ -47,6 +48,15 @@ func (r Region) Pixels(w, h int) image.Rectangle {
 	x0, x1 := span(r.X0, r.X1, w, n)
 	y0, y1 := span(r.Y0, r.Y1, h, n)
 	return image.Rect(x0, y0, x1, y1)
+}
+
+const paramMargin = "margin"
+
+// grown is a box with a margin on all sides, a share of its shorter side; below 0 it is
+// smaller, but no less than a pixel. What would lie outside of w x h pixels is cut off.
+func grown(box image.Rectangle, margin float64, w, h int) image.Rectangle {
+	by := int(math.Round(margin * float64(min(box.Dx(), box.Dy()))))
+	return box.Inset(-max(by, (1-min(box.Dx(), box.Dy()))/2)).Intersect(image.Rect(0, 0, w, h))
 }
 
 func span(lo, hi, size, of int) (int, int) {

@@ -102,7 +102,7 @@ func TestLevelsToBeginWith(t *testing.T) {
 					t.Errorf("%s of %s: %q: not rising numbers", p.Name, spec.Name, list)
 				}
 				last = v
-				if err := (perturb.Op{Name: spec.Name, Fill: map[string]string{"occlude": "blur"}[spec.Name], Params: map[string]float64{p.Name: v}}).Check(); err != nil {
+				if err := (perturb.Op{Name: spec.Name, Fill: map[string]string{"occlude": "blur", "keep": "blur"}[spec.Name], Params: map[string]float64{p.Name: v}}).Check(); err != nil {
 					t.Error(err)
 				}
 			}
