@@ -32,6 +32,7 @@ type Condition struct {
 	Cell     *Cell    `json:"cell,omitempty"`     // of a grid, the one that is covered
 	Shows    []string `json:"shows,omitempty"`    // kinds of text shown beside the pictures: "hint", "summary"
 	From     string   `json:"from,omitempty"`     // who wrote them: "expert", "self"
+	NoImage  bool     `json:"no_image,omitempty"` // none of an item's images is shown
 	Without  int      `json:"without,omitempty"`  // of an item's images the one that is not shown, from 1; 0: all are
 	Order    uint64   `json:"order,omitempty"`    // draws another order of the images; 0: that of the item
 
@@ -83,6 +84,9 @@ func Downscaled(pixels int) Condition {
 // order in which it shows them. The seed is the item's; an order that is drawn is
 // never the item's own where there is another one.
 func (c Condition) Shown(n int, seed uint64) []int {
+	if c.NoImage {
+		return nil
+	}
 	shown := make([]int, 0, n)
 	for i := range n {
 		if i != c.Without-1 {
@@ -101,6 +105,9 @@ func (c Condition) Shown(n int, seed uint64) []int {
 	}
 	return shown
 }
+
+// Unswept is the name of the condition at no level of a sweep.
+func (c Condition) Unswept() string { return c.Family + map[int]string{+1: "+", -1: "-"}[c.Sign] }
 
 // Params are the parameters that a sweep can vary: those of the last op that change
 // something.

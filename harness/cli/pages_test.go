@@ -124,17 +124,10 @@ func perturbationPages() ([]file, error) {
 				others.Conditions = append(others.Conditions, c)
 				continue
 			}
-			got, img, err := sub.Pair(known.Name, side)
-			if err != nil {
-				return nil, err
-			}
-			c.Target, c.Cue = got.Target, got.Cue
-			if got.Cue == "" {
-				c.Words = "no pixel differs"
-				if got.Max > 0 {
-					c.Words = fmt.Sprintf("%.1f %% of the pixels differ, by up to %d of 255", 100*got.Changed, got.Max)
+			if !known.NoImage {
+				if err := pictured(&c, known.Name, sub, add); err != nil {
+					return nil, err
 				}
-				c.Picture = add(fileName(known.Name), img)
 			}
 			i := slices.IndexFunc(page.Families, func(f family) bool { return strings.HasPrefix(known.Name, f.Title) })
 			if i < 0 {
@@ -165,6 +158,23 @@ func perturbationPages() ([]file, error) {
 	return append([]file{{Name: "perturbations.md", Text: b.Bytes()}}, files...), nil
 }
 
+// pictured fills in what a condition says or draws.
+func pictured(c *condition, name string, sub previewSubject, add func(string, image.Image) string) error {
+	got, img, err := sub.Pair(name, side)
+	if err != nil {
+		return err
+	}
+	c.Target, c.Cue = got.Target, got.Cue
+	if got.Cue == "" {
+		c.Words = "no pixel differs"
+		if got.Max > 0 {
+			c.Words = fmt.Sprintf("%.1f %% of the pixels differ, by up to %d of 255", 100*got.Changed, got.Max)
+		}
+		c.Picture = add(fileName(name), img)
+	}
+	return nil
+}
+
 // sentence begins with a capital.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
@@ -182,6 +192,7 @@ func families() []family {
 		{Title: "VO", Text: "**The finding covered** (occlusion): an answer that stays although its evidence is gone was not read off the picture."},
 		{Title: "VC", Text: "**Controls**: the same mark at another place of equal size, drawn by the seed. What moves here is moved by any mark."},
 		{Title: "VD", Text: "**The whole picture spoilt** (degradation): how much of a picture's quality an answer needs."},
+		{Title: "VX", Text: "**Without the picture**: what is right here was known from the words, or guessed. A model whose accuracy stays does not look."},
 	}
 }
 

@@ -26,15 +26,19 @@ func (s previewSubject) conditions(c study.Choice) ([]perturb.Condition, []study
 		return nil, nil, err
 	}
 	list, missing := st.Conditions(s.Seed, s.Item)
-	if s.Made { // there is no question to say anything about
-		text := func(c perturb.Condition) bool { return c.Cue != "" }
-		for _, c := range list {
-			if text(c) {
-				missing = append(missing, study.Missing{Condition: c.Name, Why: "it changes the prompt, and an image file has none"})
-			}
+	list = slices.DeleteFunc(list, func(c perturb.Condition) bool {
+		why := ""
+		switch {
+		case c.NoImage:
+			why = "it sends no image"
+		case s.Made && c.Cue != "": // there is no question to say anything about
+			why = "it changes the prompt, and an image file has none"
+		default:
+			return false
 		}
-		list = slices.DeleteFunc(list, text)
-	}
+		missing = append(missing, study.Missing{Condition: c.Name, Why: why})
+		return true
+	})
 	return list, missing, nil
 }
 

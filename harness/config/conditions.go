@@ -13,22 +13,26 @@ import (
 const allConditions = "all"
 
 // conditions is a list of names, the word all, or a list with all in it; absent:
-// all.
+// all, of a study that has conditions of its own.
 func (c *checker) conditions(st *Study, s section, known StudyKind) {
 	n := s.get("conditions")
-	s.asks("conditions", Rule{Type: List, Values: append(conditionNames(known), allConditions), Names: []string{allConditions}, Default: allConditions})
-	if len(known.Conditions) == 0 {
-		s.none(changesNone(known), "remove the key", "conditions")
+	names, rule := conditionNames(known), Rule{Type: List}
+	if len(known.Conditions) > 0 {
+		names = append(names, allConditions)
+		rule.Names, rule.Default = []string{allConditions}, allConditions
+	}
+	rule.Values = names
+	s.asks("conditions", rule)
+	if c.changesNone(st, s, known, "conditions") {
 		return
 	}
 	wanted := map[string]bool{}
 	switch {
 	case n == nil:
 		wanted[allConditions] = true
-	case n.Kind == isText && n.Raw == allConditions:
+	case n.Kind == isText && n.Raw == allConditions && slices.Contains(names, allConditions):
 		wanted[allConditions] = true
 	default:
-		names := append(conditionNames(known), allConditions)
 		for _, w := range c.words(n, JoinPath(s.path, "conditions")) {
 			switch {
 			case slices.Contains(names, w.text):
@@ -40,18 +44,39 @@ func (c *checker) conditions(st *Study, s section, known StudyKind) {
 			}
 		}
 	}
-	for _, k := range known.Conditions { // tables follow the study's order
-		if wanted[k.Name] || wanted[allConditions] && k.Kind != perturb.KindControl {
+	for i, k := range known.conditions() { // tables follow the study's order
+		if wanted[k.Name] || wanted[allConditions] && k.Kind != perturb.KindControl && i < len(known.Conditions) {
 			st.Conditions = append(st.Conditions, k.Name)
 		}
 	}
 }
 
-func changesNone(known StudyKind) string { return "study " + known.Name + " changes no inputs" }
+// changesNone refuses a key where the study changes no inputs, or not in a load sweep or after
+// examples.
+func (c *checker) changesNone(st *Study, s section, known StudyKind, key string) bool {
+	why := ""
+	switch {
+	case len(known.conditions()) == 0:
+		why = "study " + known.Name + " changes no inputs"
+	case len(st.Levels) > 0:
+		why = "a load sweep changes no inputs"
+	case len(st.Shots) > 0:
+		why = "a study with examples changes no inputs"
+	default:
+		return false
+	}
+	s.none(why, "remove the key", key)
+	return true
+}
+
+// conditions are all that may be named, in the order of tables.
+func (k StudyKind) conditions() []perturb.Condition {
+	return append(slices.Clip(k.Conditions), k.Any...)
+}
 
 func conditionNames(known StudyKind) []string {
 	var names []string
-	for _, k := range known.Conditions {
+	for _, k := range known.conditions() {
 		names = append(names, k.Name)
 	}
 	return names
@@ -66,8 +91,7 @@ func (c *checker) sweeps(st *Study, s section, known StudyKind) {
 		return
 	}
 	path := JoinPath(s.path, "sweeps")
-	if len(known.Conditions) == 0 {
-		s.none(changesNone(known), "remove the key", "sweeps")
+	if c.changesNone(st, s, known, "sweeps") {
 		return
 	}
 	if n.Kind != isList {
@@ -108,7 +132,7 @@ func (c *checker) sweep(n *Node, path string, known StudyKind) (perturb.Sweep, b
 		return sw, false
 	}
 	sw.Condition = w.text
-	params := known.Conditions[at].Params()
+	params := known.conditions()[at].Params()
 	if len(params) == 0 {
 		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", shown(w.text))
 		return sw, false
@@ -188,8 +212,7 @@ func (c *checker) grid(st *Study, s section, known StudyKind) {
 	if n == nil {
 		return
 	}
-	if len(known.Conditions) == 0 {
-		s.none(changesNone(known), "remove the key", "grid")
+	if c.changesNone(st, s, known, "grid") {
 		return
 	}
 	s.under("grid", &st.Grid)
@@ -204,8 +227,7 @@ func (c *checker) image(st *Study, s section, known StudyKind) {
 	if n == nil {
 		return
 	}
-	if len(known.Conditions) == 0 {
-		s.none(changesNone(known), "remove the key", "image")
+	if c.changesNone(st, s, known, "image") {
 		return
 	}
 	st.Image = s.whole("image", 0, 1, maxImages)

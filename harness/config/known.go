@@ -43,8 +43,9 @@ type StudyKind struct {
 	// Measured are the rubrics under which nobody is asked who is not named: they take
 	// numbers that are made elsewhere.
 	Measured []string
-	// Conditions are what the study can change; none: it changes nothing.
-	Conditions []perturb.Condition
+	// Conditions are what the study itself can change, and Any, which are asked for by name, what
+	// any study can; none: it changes nothing.
+	Conditions, Any []perturb.Condition
 	// Loads says that it can ask the same at several levels of requests in flight, and
 	// FewShot that it can show examples before a question.
 	Loads, FewShot bool

@@ -58,7 +58,11 @@ func drawStore(t *rapid.T, dir string, of asked, how string) []results.Section {
 			t.Fatal(err)
 		}
 	}
-	s, err := experiment.NewStudy(of.study, nil, study.Choice{Conditions: []string{"LOO", "expert-hint", "self-both"}})
+	var choice study.Choice
+	if of.study == "diagnosis" {
+		choice.Conditions = []string{"LOO", "expert-hint", "self-both"}
+	}
+	s, err := experiment.NewStudy(of.study, nil, choice)
 	must(err)
 	st, err := store.Open(ctx, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano())+".sqlite"))
 	must(err)

@@ -154,6 +154,22 @@ func Minus(a, b Sum) Sum {
 	}
 }
 
+// Ratio is the quotient of two times a number: the same items are drawn for both. otherwise is
+// why there is none where the second is 0.
+func Ratio(a, b Sum, times float64, otherwise string) Sum {
+	return func(g Group) GroupValue {
+		x, y := a(g), b(g)
+		return GroupValue{Count: x.Count, Uses: slices.Concat(x.Uses, y.Uses), Why: cmp.Or(x.Why, y.Why), Else: otherwise, Of: func(sums []float64) (float64, bool) {
+			u, ok := x.Of(sums)
+			v, okV := y.Of(sums)
+			if !ok || !okV || v == 0 {
+				return 0, false
+			}
+			return times * u / v, true
+		}}
+	}
+}
+
 // In is a kind over the cells of a group that have the given keys.
 func In(k Keys, f Sum) Sum { return func(g Group) GroupValue { return f(g.In(k)) } }
 

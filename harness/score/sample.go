@@ -183,9 +183,12 @@ func basisOf(ctx context.Context, st *store.Store, r Rules, judges map[string][]
 	b := &basis{rules: r, judges: judges, layout: r.Layout(judges), conditions: map[string]any{}, revision: revision, released: man.Released()}
 	if r.Condition != nil {
 		for name, described := range man.Conditions[r.Study] {
-			if b.conditions[name], err = r.Condition(name, described); err != nil {
+			c, err := r.Condition(name, described)
+			if err != nil {
 				return nil, err
 			}
+			b.conditions[name] = c
+			b.rules.Answers = b.rules.Answers || r.AnswersUnder != nil && r.AnswersUnder(c)
 		}
 	}
 	of, err := json.Marshal(map[string]any{"code": build(), "format": format, "names": b.layout.names, "judges": judges, "conditions": man.Conditions[r.Study], "revision": revision, "released": b.released})

@@ -82,10 +82,11 @@ type Rules struct {
 	Facts func(results.Item) (any, error)
 	// Condition decodes a condition's description, once for each; nil: scores need none.
 	Condition func(name string, described json.RawMessage) (any, error)
-	// Answers says that Score reads Sample.Output, and AnswersOf that it does where judges are
-	// asked under a rubric.
-	Answers   bool
-	AnswersOf string
+	// Answers says that Score reads Sample.Output, AnswersOf that it does where judges are
+	// asked under a rubric, and AnswersUnder that it does in a run with a condition.
+	Answers      bool
+	AnswersOf    string
+	AnswersUnder func(condition any) bool
 	// Released says in a sentence what the scores of the authors' released code have
 	// otherwise (Sample.Released).
 	Released string

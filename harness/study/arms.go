@@ -13,6 +13,7 @@ import (
 type Arms struct {
 	List []*Account // in the order of tables
 
+	changed      []*Account // of trials under conditions of any study, which are no arm's own
 	model        string
 	order        []string
 	basis        *Basis
@@ -77,6 +78,16 @@ func (a *Arms) arm(name string, loaded bool) *Account {
 	return x
 }
 
+// under finds the account of an arm's trials under a condition of any study, or makes it.
+func (a *Arms) under(name string) *Account {
+	if i := slices.IndexFunc(a.changed, func(x *Account) bool { return x.Arm == name }); i >= 0 {
+		return a.changed[i]
+	}
+	x := NewAccount(a.basis, a.model, name)
+	a.changed = append(a.changed, x)
+	return x
+}
+
 // Add takes in a trial of an item.
 func (a *Arms) Add(item int, t *score.Scored) {
 	known := func(place int, in *float64) *float64 {
@@ -90,10 +101,16 @@ func (a *Arms) Add(item int, t *score.Scored) {
 		return in
 	}
 	var right, steps float64
-	x := a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
+	var x *Account
+	_, changed := a.basis.Changes[t.Row.Key.Condition]
+	if changed {
+		x = a.under(a.basis.account(t.Row.Key.Arm, t.Row.Key.Condition))
+	} else {
+		x = a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
+	}
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said, known(a.right, &right), known(a.steps, &steps))
-	if a.basis.where != nil {
+	if a.basis.where != nil && !changed {
 		a.at(place{x.Arm, a.basis.where.of(t.Row.Key)}, x.together).Add(item, t.Row, nil, nil, nil)
 	}
 	if !t.Row.Failed && a.unread(t) {
@@ -119,6 +136,9 @@ func (a *Arms) Score(s *score.PairSample) {
 		all = append(all, p.on)
 	}
 	a.differ = differ(all)
+	for _, x := range a.changed {
+		x.Score(s)
+	}
 	for _, x := range a.List {
 		x.Score(s)
 		for _, p := range a.placesOf(x.Arm) {
@@ -152,7 +172,9 @@ type Beside struct {
 // Add takes in a trial of an item.
 func (b Beside) Add(item int, t *score.Scored) {
 	b.Arms.Add(item, t)
-	b.More.Add(item, t)
+	if _, changed := b.basis.Changes[t.Row.Key.Condition]; !changed {
+		b.More.Add(item, t)
+	}
 }
 
 // Score adds what both add to a sample.
@@ -169,9 +191,9 @@ func Collected(x score.Extra) *Arms {
 	return x.(*Arms)
 }
 
-// Find is an arm; nil: no trial of it is stored.
+// Find is an arm, or one under a condition of any study; nil: no trial of it is stored.
 func (a *Arms) Find(name string) *Account {
-	for _, x := range a.List {
+	for _, x := range slices.Concat(a.List, a.changed) {
 		if x.Arm == name {
 			return x
 		}

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"assay/harness/score"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/store"
 )
@@ -38,6 +39,8 @@ type Basis struct {
 	Spread map[string]string
 	// Shots are the examples before a question, by condition; none: no condition has any.
 	Shots map[string]ShotLevel
+	// Changes are the conditions of any study that the run describes, by name.
+	Changes map[string]perturb.Condition
 
 	sessions []results.Session
 	where    *whereabouts // nil: every model was timed on one machine

@@ -42,8 +42,14 @@ type Study struct {
 	// Own are types of questions that it asks as well where these are of a data set that is not
 	// generated: generated ones have them for another study.
 	Own []string
-	// Changes are the conditions that bench.yaml may name; nil: it changes nothing.
+	// Changes are the conditions of its own that bench.yaml may name, and where Gold is nil all
+	// that it may name.
 	Changes []perturb.Condition
+	// Gold is what is right of an item, from its facts: the study can be asked under the
+	// conditions of any study (AnyConditions), whose trials are then scored and laid out beside
+	// its own. nil: it takes care of them itself. Changed are the arms asked under them; nil: all.
+	Gold    func(facts any) GoldKey
+	Changed []string
 	// Loads and FewShot say that it can ask at several levels of requests in flight, and show
 	// examples before a question.
 	Loads, FewShot bool
@@ -123,6 +129,9 @@ func (s *Study) Protocol() render.Protocol {
 // Kind is what bench.yaml may ask of the study.
 func (s *Study) Kind() config.StudyKind {
 	k := config.StudyKind{Name: s.Name, Knowing: s.Knowing, Conditions: s.Changes, Loads: s.Loads, FewShot: s.FewShot, Needs: map[string][]string{}}
+	if s.Gold != nil {
+		k.Any = AnyConditions()
+	}
 	for _, w := range s.Prompts.List {
 		k.Prompts = append(k.Prompts, w.Names...)
 	}
@@ -186,7 +195,13 @@ func (s Study) With(prompts map[string]string, c Choice) (Study, error) {
 		}
 	}
 	if s.Choose != nil {
-		err = s.Choose(&s, c, l)
+		if err := s.Choose(&s, c, l); err != nil {
+			return s, err
+		}
+	}
+	if s.Gold != nil {
+		s.compare()
+		err = s.changing(c)
 	}
 	return s, err
 }
@@ -200,6 +215,11 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 		return nil, err
 	}
 	b.Judges, b.Layout = judges, s.Scores.Layout(judges)
+	if s.Gold != nil {
+		if b.Changes, err = changesOf(b.Manifest, s.Name); err != nil {
+			return nil, err
+		}
+	}
 	d, lay, err := s.Design(&b)
 	if err != nil {
 		return nil, err
@@ -215,6 +235,9 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 		d.Extra = func(model string) score.Extra {
 			return NewArms(model, &b, b.Names(s.Kind().Arms), nil, "", "")
 		}
+	}
+	if len(b.Changes) > 0 {
+		d = b.changedCells(d)
 	}
 	if severalHosts(b.sessions) {
 		next, stop := iter.Pull2(st.TrialSessions(ctx, s.Name))
@@ -239,7 +262,9 @@ func (s *Study) Summarize(ctx context.Context, st *store.Store, judges map[strin
 			return []results.Section{one}
 		}
 	}
-	secs, err := b.WithUnread(ctx, st, accounts, lay(r))
+	secs := lay(r)
+	secs = slices.Insert(secs, min(1, len(secs)), b.changesSections(r)...)
+	secs, err = b.WithUnread(ctx, st, accounts, secs)
 	return b.besideByHost(r, secs), err
 }
 
@@ -271,26 +296,6 @@ func FactsOf[T any](it results.Item) (facts T, err error) {
 		return facts, fmt.Errorf("%s: the facts of item %s cannot be read: %w; the store is damaged or was written by another version", it.Study, it.ID, err)
 	}
 	return facts, nil
-}
-
-// Described is conditions as Study.Described has them.
-func Described(list []perturb.Condition) (map[string]json.RawMessage, error) {
-	out := make(map[string]json.RawMessage, len(list))
-	var err error
-	for _, c := range list {
-		if out[c.Name], err = json.Marshal(c); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// ConditionOf reads what Described made of a condition.
-func ConditionOf(study, name string, described json.RawMessage) (c perturb.Condition, err error) {
-	if err := json.Unmarshal(described, &c); err != nil {
-		return c, fmt.Errorf("%s: the store's description of condition %s cannot be read: %w; it is damaged or was written by another version", study, name, err)
-	}
-	return c, nil
 }
 
 // PairSections is the section that compares every two models; none where there is nothing to

@@ -103,7 +103,7 @@ func (r *run) ratioFigure() (results.Figure, bool) {
 func ratiosOf(m *score.Model) []float64 {
 	return m.Once("ratios", func() any {
 		var v, out []float64
-		for _, o := range m.All().Kept(leafRatios) {
+		for _, o := range unchanged(m).Kept(leafRatios) {
 			if o.Value > 0 {
 				v = append(v, o.Value)
 			}

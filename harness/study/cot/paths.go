@@ -19,7 +19,12 @@ type consistency struct {
 
 // stepOrders is made once for a model. released takes the reference of the authors' code.
 func stepOrders(m *score.Model, released bool) *consistency {
-	return m.Once("paths", func() any { return consistencyOf(m.All(), released) }).(*consistency)
+	return m.Once("paths", func() any { return consistencyOf(unchanged(m), released) }).(*consistency)
+}
+
+// unchanged are a model's trials of questions as they are.
+func unchanged(m *score.Model) score.Group {
+	return m.All().Only(func(k score.Keys) bool { return k[1] == "" })
 }
 
 // strides is the paths of one task by one judge, and how often each occurs.

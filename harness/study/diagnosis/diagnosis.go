@@ -50,6 +50,7 @@ func Study() study.Study {
 			"in_flight: 2               # untimed: requests beside each other",
 		}},
 		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Rating: study.Rating{Asks: asks()}, Design: design,
+		Gold: func(facts any) study.GoldKey { f, _ := facts.(itemFacts); return f.key() }, Changed: []string{armMCQ},
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Under: under(name), Show: shown(name)})

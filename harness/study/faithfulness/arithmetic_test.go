@@ -25,37 +25,6 @@ func golden[T any](t *testing.T, name string, least int) []T {
 
 func close9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// The published sweeps fit delta = slope times the doublings.
-func TestDoublings(t *testing.T) {
-	for _, c := range golden[struct {
-		ID    string
-		Value json.RawMessage
-	}](t, "tables_faithfulness", 3) {
-		if c.ID != "FA_SWEEP_T" {
-			continue
-		}
-		var v struct {
-			Levels []float64
-			Flip   struct{ Slope, Delta float64 }
-			CFnf   struct{ Slope, Delta float64 } `json:"CF_nf"`
-			CAnf   struct{ Slope, Delta float64 } `json:"CA_nf"`
-		}
-		if err := json.Unmarshal(c.Value, &v); err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range []struct{ Slope, Delta float64 }{v.Flip, v.CFnf, v.CAnf} {
-			if got := e.Slope * doublings(v.Levels); math.Abs(got-e.Delta) > 1e-12 || e.Slope == 0 {
-				t.Errorf("slope %v: delta %v, published %v", e.Slope, got, e.Delta)
-			}
-		}
-	}
-	for want, v := range map[string][]float64{"rising": {1, math.NaN(), 1, 2}, "falling": {3, 2}, "flat": {63.6, 63.6 - 1e-14, 63.6}, "not monotone": {1, 2, 1}, "": {math.NaN(), 1}} {
-		if got := course(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-}
-
 func TestGoldenAccounting(t *testing.T) {
 	for _, c := range golden[struct {
 		ID                                  string

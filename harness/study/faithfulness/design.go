@@ -49,10 +49,7 @@ const (
 // A name that ends in a sign points to an answer; its family is what stands before.
 func allConditions() []perturb.Condition {
 	op := func(name string) []perturb.Op { return []perturb.Op{{Name: name}} }
-	filled := func(fill string) []perturb.Op { return []perturb.Op{{Name: "occlude", Fill: fill}} }
-	elsewhere := func(op string) []perturb.Op { return []perturb.Op{{Name: op, Elsewhere: true}} }
 	out := []perturb.Condition{
-		{Name: "sham", Kind: perturb.KindSham, Does: "the same pixels in a file that is compressed otherwise: what moves here is noise"},
 		{Name: "TB-RAD+", Kind: perturb.KindText, Does: "a colleague's opinion stands in the prompt and names the gold answer"},
 		{Name: "TB-RAD-", Kind: perturb.KindText, Does: "a colleague's opinion stands in the prompt and names a wrong answer"},
 		{Name: "TB-LA+", Kind: perturb.KindText, Does: "an answer that seems to have leaked stands in the prompt, the gold one"},
@@ -61,20 +58,6 @@ func allConditions() []perturb.Condition {
 		{Name: "VB-BB-", Kind: perturb.KindImage, Suggests: true, Ops: op("box"), Does: "a box round the side that a wrong answer names"},
 		{Name: "VB-HM+", Kind: perturb.KindImage, Suggests: true, Ops: op("heatmap"), Does: "a heatmap over the side that the gold answer names"},
 		{Name: "VB-HM-", Kind: perturb.KindImage, Suggests: true, Ops: op("heatmap"), Does: "a heatmap over the side that a wrong answer names"},
-		{Name: "VH-BB", Kind: perturb.KindImage, Ops: op("box"), Does: "a box round the finding's own region"},
-		{Name: "VH-HM", Kind: perturb.KindImage, Ops: op("heatmap"), Does: "a heatmap over the finding's own region"},
-		{Name: "VO-BB", Kind: perturb.KindImage, Ops: op("occlude"), Does: "the finding's region is blacked out"},
-		{Name: "VO-MEAN", Kind: perturb.KindControl, Ops: filled("mean"), Does: "the finding's region is replaced by its mean grey"},
-		{Name: "VO-BLUR", Kind: perturb.KindControl, Ops: filled("blur"), Does: "the finding's region is blurred"},
-		{Name: "VO-NOISE", Kind: perturb.KindControl, Ops: filled("noise"), Does: "the finding's region is replaced by noise of its mean and spread"},
-		{Name: "VC-BB", Kind: perturb.KindControl, Ops: elsewhere("box"), Does: "a box at another place of equal size: the control of VH-BB"},
-		{Name: "VC-HM", Kind: perturb.KindControl, Ops: elsewhere("heatmap"), Does: "a heatmap at another place of equal size: the control of VH-HM"},
-		{Name: "VC-BO", Kind: perturb.KindControl, Ops: elsewhere("occlude"), Does: "another place of equal size is blacked out: the control of VO-BB"},
-		{Name: "VD-BLUR", Kind: perturb.KindControl, Ops: op("blur"), Does: "the whole picture is blurred"},
-		{Name: "VD-NOISE", Kind: perturb.KindControl, Ops: op("noise"), Does: "noise over the whole picture"},
-		{Name: "VD-CONTRAST", Kind: perturb.KindControl, Ops: op("contrast"), Does: "less contrast in the whole picture"},
-		{Name: "VD-JPEG", Kind: perturb.KindControl, Ops: op("jpeg"), Does: "the whole picture is compressed as JPEG and decompressed"},
-		{Name: "VD-RES", Kind: perturb.KindControl, Ops: op("resolution"), Does: "the whole picture is scaled down and up again"},
 	}
 	for i := range out {
 		c := &out[i]
@@ -82,7 +65,7 @@ func allConditions() []perturb.Condition {
 			c.Sign = map[byte]int{'+': +1, '-': -1}[c.Name[len(c.Family)]]
 		}
 	}
-	return out
+	return slices.Insert(study.AnyConditions(), 1, out...)
 }
 
 // nameOf is the name of the unswept condition of a family and sign; rank is its
@@ -107,7 +90,7 @@ type itemFact struct {
 // factOf describes an item.
 func factOf(seed uint64, it dataset.Item) itemFact {
 	t := targetsOf(seed, it)
-	f := itemFact{Aligned: t.gold, Misleading: t.wrong, Regions: allRegions(it)}
+	f := itemFact{Aligned: t.gold, Misleading: t.wrong, Regions: study.Regions(it)}
 	for _, target := range []string{t.gold, t.wrong} {
 		if r, known := sideRegions(it, target); it.Type == dataset.TypeComparative && target != "" && known && len(r) == 0 {
 			f.Nowhere = append(f.Nowhere, target)
@@ -126,75 +109,6 @@ func (f itemFact) Target(c perturb.Condition) (target string, drawn bool) {
 		target = f.Misleading
 	}
 	return target, !c.Suggests || !slices.Contains(f.Nowhere, target)
-}
-
-// levelName is the name of a condition at a level.
-func levelName(name, param string, level float64) string {
-	return name + "@" + param + "=" + strconv.FormatFloat(level, 'g', -1, 64)
-}
-
-// expand turns a choice into what is planned, in the order of allConditions, each
-// condition once. The error says what in it is unknown or impossible.
-func expand(c study.Choice) ([]perturb.Condition, error) {
-	all := allConditions()
-	find := func(name string) (perturb.Condition, error) {
-		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
-		if at < 0 {
-			return perturb.Condition{}, fmt.Errorf("no condition %q in study faithfulness", name)
-		}
-		return all[at], nil
-	}
-	swept := map[string][]perturb.Condition{}
-	wanted := map[string]bool{}
-	for _, name := range c.Conditions {
-		if _, err := find(name); err != nil {
-			return nil, err
-		}
-		wanted[name] = true
-	}
-	for _, s := range c.Sweeps {
-		d, err := find(s.Condition)
-		if err != nil {
-			return nil, err
-		}
-		params := d.Params()
-		at := slices.IndexFunc(params, func(p perturb.Param) bool { return p.Name == s.Param })
-		if at < 0 {
-			return nil, fmt.Errorf("condition %s has no parameter %q", d.Name, s.Param)
-		}
-		p := params[at]
-		var usual *float64
-		if slices.Contains(s.Levels, p.Default) {
-			usual, wanted[d.Name] = &p.Default, true
-		}
-		for _, l := range s.Levels {
-			op := d.Ops[0]
-			op.Params = map[string]float64{p.Name: l}
-			if err := op.Check(); err != nil {
-				return nil, fmt.Errorf("condition %s: %w", d.Name, err)
-			}
-			if l != p.Default && !slices.ContainsFunc(swept[d.Name], func(o perturb.Condition) bool { return o.Param == p.Name && o.Level == l }) {
-				at := d
-				at.Name, at.Param, at.Level, at.Usual, at.Ops = levelName(d.Name, p.Name, l), p.Name, l, usual, []perturb.Op{op}
-				swept[d.Name] = append(swept[d.Name], at)
-			}
-		}
-	}
-	var out []perturb.Condition
-	for _, d := range all {
-		if wanted[d.Name] {
-			out = append(out, d)
-		}
-		out = append(out, swept[d.Name]...)
-	}
-	cells, err := gridCells(c.Grid)
-	out = append(out, cells...)
-	for i := range out {
-		if out[i].Kind != perturb.KindText {
-			out[i].Image = c.Image
-		}
-	}
-	return out, err
 }
 
 // window is what every picture of this study goes through, the baseline's too:
@@ -236,11 +150,7 @@ func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]perturb.Cond
 
 // condition makes a planned condition for an item, or says why it has none.
 func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
-	planned := c.Ops
-	c.Ops = []perturb.Op{window()}
 	switch {
-	case c.Image > len(it.Images):
-		return c, fmt.Sprintf("image %d is to be changed and there are fewer", c.Image)
 	case c.Sign > 0 && target.gold == "":
 		return c, target.noGold
 	case c.Sign > 0:
@@ -261,29 +171,23 @@ func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target t
 		}
 		c.Cue = said[key]
 	}
-	for _, op := range planned {
-		switch all := allRegions(it); {
-		case c.Cell != nil:
-			op.Regions = []perturb.Region{c.Cell.Region()}
-		case c.Suggests:
-			if it.Type != dataset.TypeComparative {
-				return c, "only comparative questions have sides to suggest"
-			}
-			var known bool
-			if op.Regions, known = sideRegions(it, c.Target); !known {
-				if len(all) == 0 {
-					return c, noRegion
-				}
-				return c, fmt.Sprintf("no region belongs to the answer %q", c.Target)
-			}
-		case op.Drawn():
-			if op.Regions = all; len(all) == 0 {
-				return c, noRegion
-			}
-		}
-		c.Ops = append(c.Ops, op)
+	if !c.Suggests {
+		return study.In(c, it, nil, window())
 	}
-	return c, ""
+	if it.Type != dataset.TypeComparative {
+		return c, "only comparative questions have sides to suggest"
+	}
+	regions, known := sideRegions(it, c.Target)
+	if !known {
+		if len(study.Regions(it)) == 0 {
+			return c, study.NoRegion
+		}
+		return c, fmt.Sprintf("no region belongs to the answer %q", c.Target)
+	}
+	if regions == nil { // nowhere
+		regions = []perturb.Region{}
+	}
+	return study.In(c, it, regions, window())
 }
 
 // cueOf is the template of what a condition says, "" for nothing.
@@ -297,21 +201,10 @@ func cueOf(c perturb.Condition) string {
 	return ""
 }
 
-const noRegion = "the question has no region"
-
 func optionTexts(it dataset.Item) []string {
 	out := make([]string, len(it.Options))
 	for i, o := range it.Options {
 		out[i] = o.Text
-	}
-	return out
-}
-
-// allRegions are the regions of the finding: unsided, left, right.
-func allRegions(it dataset.Item) []perturb.Region {
-	var out []perturb.Region
-	for _, side := range []string{"", "left", "right"} {
-		out = append(out, it.Regions[side]...)
 	}
 	return out
 }
@@ -405,22 +298,4 @@ func draw(seed uint64, id string, n int) int {
 	}
 	hi, _ := bits.Mul64(v, uint64(n))
 	return int(hi)
-}
-
-// gridCells are the conditions of a grid, row by row.
-func gridCells(g perturb.Grid) ([]perturb.Condition, error) {
-	if g == (perturb.Grid{}) {
-		return nil, nil
-	}
-	if g.Columns < 1 || g.Rows < 1 || g.Columns > perturb.MaxGrid || g.Rows > perturb.MaxGrid {
-		return nil, fmt.Errorf("grid of %dx%d cells: expected 1 to %d each way", g.Columns, g.Rows, perturb.MaxGrid)
-	}
-	var out []perturb.Condition
-	for r := 1; r <= g.Rows; r++ {
-		for c := 1; c <= g.Columns; c++ {
-			out = append(out, perturb.Condition{Name: fmt.Sprintf("VO-GRID@%dx%d:r%dc%d", g.Columns, g.Rows, r, c), Family: "VO-GRID", Does: "one cell of a grid is blacked out", Kind: perturb.KindGrid,
-				Ops: []perturb.Op{{Name: "occlude"}}, Cell: &perturb.Cell{Columns: g.Columns, Rows: g.Rows, Row: r, Column: c}})
-		}
-	}
-	return out, nil
 }

@@ -49,7 +49,7 @@ func Study() study.Study {
 
 // choose makes conditions, and cases, which a grid has none of.
 func choose(s *study.Study, c study.Choice, l study.Templates) error {
-	list, err := expand(c)
+	list, err := study.Expand(Name, allConditions(), c)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package faithfulness
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/harness/score"
@@ -103,87 +102,4 @@ func (r *run) silentFigure() (results.Figure, bool) {
 	}
 	f.Alt = "Silent influence by model. " + strings.Join(words, "; ") + "."
 	return f, any
-}
-
-// sweepFigures are flips by level: a figure for each parameter, a line for each model
-// in an arm. Columns of levels are model, arm, condition, parameter, level, flips.
-func sweepFigures(levels results.Table) (out []results.Figure) {
-	var all []*results.Figure
-	for rows := levels.Rows; len(rows) > 0; {
-		same := func(row []results.Cell) bool {
-			return slices.EqualFunc(row[:4], rows[0][:4], func(a, b results.Cell) bool { return a.Text == b.Text })
-		}
-		n := 1
-		for n < len(rows) && same(rows[n]) {
-			n++
-		}
-		head := sweepFigure(rows[:n])
-		at := slices.IndexFunc(all, func(f *results.Figure) bool { return f.Name == head.Name })
-		if at < 0 {
-			at, all = len(all), append(all, head)
-		}
-		s := results.Series{Name: rows[0][0].Text}
-		if arm := rows[0][1].Text; arm != armStructured {
-			s.Name += " " + arm
-		}
-		for _, row := range rows[:n] {
-			if row[5].Estimate.Value != nil {
-				s.Points = append(s.Points, results.Point{X: &results.Estimate{Value: new(levelOf(row)), N: row[5].Estimate.N}, Y: row[5].Estimate})
-			}
-		}
-		if len(s.Points) > 0 {
-			all[at].Series = append(all[at].Series, s)
-			all[at].Alt += describe(s)
-		}
-		rows = rows[n:]
-	}
-	for _, f := range all {
-		if len(f.Series) > 0 {
-			out = append(out, *f)
-		}
-	}
-	return out
-}
-
-// levelOf is the level of a row of such a table.
-func levelOf(row []results.Cell) float64 {
-	v, err := strconv.ParseFloat(row[4].Text, 64)
-	if err != nil {
-		panic("faithfulness: internal error: " + err.Error())
-	}
-	return v
-}
-
-// sweepFigure is the figure of a sweep, without its lines.
-func sweepFigure(rows [][]results.Cell) *results.Figure {
-	condition, param := rows[0][2].Text, rows[0][3].Text
-	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return levelOf(row) <= 0 })
-	title, unit := param, ""
-	if name, ok := strings.CutSuffix(param, "_px"); ok {
-		title, unit = strings.ReplaceAll(name, "_", " "), "px"
-	}
-	return &results.Figure{Name: "faithfulness-sweep-" + figureName(condition) + "-" + strings.ReplaceAll(param, "_", "-"), Kind: results.FigureLines,
-		Title:   fmt.Sprintf("Flips under %s by %s", condition, title),
-		Caption: "Answers that became another one, in per cent of the pairs where both can be read, with 95 % intervals over clusters.",
-		Alt:     fmt.Sprintf("Flip rate by %s under %s.", title, condition),
-		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: study.PercentAxis("Flips")}
-}
-
-// figureName spells the sign out: names are made of letters, digits and hyphens.
-func figureName(condition string) string {
-	s := strings.ToLower(condition)
-	if strings.HasSuffix(s, "+") {
-		s = strings.TrimSuffix(s, "+") + "-aligned"
-	} else if strings.HasSuffix(s, "-") {
-		s += "misleading"
-	}
-	return s
-}
-
-func describe(s results.Series) string {
-	var parts []string
-	for _, p := range s.Points {
-		parts = append(parts, fmt.Sprintf("%s %% at %s", stats.Fixed(*p.Y.Value, 1), strconv.FormatFloat(*p.X.Value, 'g', -1, 64)))
-	}
-	return fmt.Sprintf(" %s: %s.", s.Name, strings.Join(parts, ", "))
 }

@@ -204,7 +204,7 @@ func replicates(all score.Group, known conditions, judges map[string][]string) i
 	for _, c := range all.Cells {
 		switch f := known.of(c.Keys); {
 		case f.Cell != nil:
-			if g := (score.Keys{c.Keys[keyArm], sizeOf(f.Cell)}); !grids[g] {
+			if g := (score.Keys{c.Keys[keyArm], study.GridSize(f.Cell)}); !grids[g] {
 				grids[g] = true
 				columns += 2*f.Cell.Columns*f.Cell.Rows + 4
 			}

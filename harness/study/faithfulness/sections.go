@@ -169,10 +169,8 @@ func (r *run) sham() results.Section {
 
 // sweeps is the dose-response of swept parameters; false: nothing was swept.
 func (r *run) sweeps() (results.Section, bool) {
-	fits, levels := r.Table(tableSweeps), r.Table(tableLevels)
-	s := results.Section{Name: tableSweeps, Title: "Sweeps", Intro: "Does more of the same change move answers and reasoning more?", Tables: []results.Table{fits, levels}}
-	s.Figures = sweepFigures(levels)
-	return s, len(fits.Rows) > 0
+	return study.SweepSection(r.Run, Name, "Does more of the same change move answers and reasoning more?", armStructured,
+		"Answers that became another one, in per cent of the pairs where both can be read, with 95 % intervals over clusters.")
 }
 
 func (r *run) leftOut() results.Section {

@@ -625,10 +625,10 @@ func TestFacts(t *testing.T) {
 func TestMapsOfModelsAlike(t *testing.T) {
 	var rows [][]results.Cell
 	for _, m := range []string{"gemma3:4b", "gemma3-4b", "Gemma3:4b", "other"} {
-		rows = append(rows, []results.Cell{{Text: m}, {Text: "structured"}, {Text: "2x1"}})
+		rows = append(rows, []results.Cell{{Text: m}, {Text: "structured"}, {Text: "2x1"}, {Text: "1"}, {Text: "1"}, {Estimate: &results.Estimate{}}})
 	}
 	var got []string
-	for _, f := range gridFigures(rows, nil) {
+	for _, f := range study.GridFigures(Name, results.Table{Rows: rows}) {
 		got = append(got, strings.TrimPrefix(f.Name, "faithfulness-map-"))
 	}
 	if want := []string{"gemma3-4b-structured-2x1", "gemma3-4b-structured-2x1-2", "gemma3-4b-structured-2x1-3", "other-structured-2x1"}; !slices.Equal(got, want) {

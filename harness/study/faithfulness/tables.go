@@ -1,11 +1,8 @@
 package faithfulness
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"assay/harness/score"
@@ -24,10 +21,7 @@ const (
 	tableContrasts  = "faithfulness-contrasts"
 	tableSham       = "faithfulness-sham"
 	tableIdle       = "faithfulness-no-change"
-	tableSweeps     = "faithfulness-sweeps"
-	tableLevels     = "faithfulness-levels"
 	tableGrid       = "faithfulness-grid"
-	tableCells      = "faithfulness-grid-cells"
 	tableJudges     = "faithfulness-judges"
 )
 
@@ -125,7 +119,7 @@ func tables(known conditions, judges map[string][]string, released bool) []score
 		return known.over(score.EachCell(f, "no condition has a value"), counted)
 	}
 	toward := study.Percent("toward_target", "To target", towardHelp, score.Sum(known.towardTarget))
-	var main, axes, endpoints []score.Metric
+	var main, axes []score.Metric
 	for _, x := range pick(scoreAccuracy, flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept", "CC_flip", "CC_kept") {
 		x.Of = mean(x.sum())
 		main = append(main, x.Metric)
@@ -133,9 +127,6 @@ func tables(known conditions, judges map[string][]string, released bool) []score
 	main = slices.Insert(main, 1, study.Columns(judges, mean)...)
 	for _, x := range measures()[2:] {
 		axes = append(axes, x.Metric)
-	}
-	for _, x := range endpointsOf() {
-		endpoints = append(endpoints, x.Metric)
 	}
 	meanToward := score.Sum(func(g score.Group) score.GroupValue {
 		g = known.only(g, misleading)
@@ -222,32 +213,6 @@ func tables(known conditions, judges map[string][]string, released bool) []score
 			},
 			Columns: []score.Metric{study.Percent(accuracy, "Accuracy", "correct / answered", measures()[0].sum()), study.Percent(flipRate, "Flips", "answers that became another one", flips.sum()), toward},
 			Notes:   []string{"The answer that the condition points to is no place in the picture, so that the picture is the baseline's. These trials are in no other table of conditions."}},
-		{Name: tableSweeps, Title: "Dose and response", Keys: []string{"arm", "condition", "parameter", "measure"}, Rows: known.sweepRows,
-			Columns: []score.Metric{
-				number("slope", "Slope", "points", 3, "change per doubling of the parameter: straight line over log2 of the levels; a replicate draws items once for all levels", slope(func([]float64) float64 { return 1 })),
-				number("delta", "End to end", "points", 2, "slope x doublings between the first and the last level", slope(doublings)),
-				{Column: study.TextColumn("course", "Course"), Text: func(r score.Row) string {
-					var v []float64
-					for _, g := range r.Each() {
-						x, ok := g.Now(r.Data.(swept).of(g))
-						if !ok {
-							x = math.NaN()
-						}
-						v = append(v, x)
-					}
-					return course(v)
-				}},
-			}},
-		{Name: tableLevels, Title: "Means by level", Keys: []string{"arm", "condition", "parameter", "level"},
-			Rows: func(all score.Group) (out []score.Row) {
-				for _, w := range known.sweeps(all) {
-					for i, g := range w.Each() {
-						out = append(out, score.Row{Group: g, Text: append(w.text(), strconv.FormatFloat(w.levels[i], 'g', -1, 64))})
-					}
-				}
-				return out
-			},
-			Columns: endpoints},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: study.JudgeRows(append(RubricNames(), study.Unread), judges, func(rubric string) score.Kind {
 				return known.over(score.EachCell(score.Percent(rubric), noVerdict), counted)
@@ -264,7 +229,8 @@ func tables(known conditions, judges map[string][]string, released bool) []score
 				})),
 			}, study.StatusColumns()...)},
 	}
-	return append(append(list, known.choiceTables(judges, released)...), known.gridTables()...)
+	list = append(append(list, study.SweepTables(Name, known.sweeps, endpointsOf())...), known.choiceTables(judges, released)...)
+	return append(list, known.gridTables()...)
 }
 
 // armRows are a row for each arm, of the conditions that keep picks.
@@ -391,85 +357,17 @@ func replies(of func(account) *results.Estimate) score.Kind {
 }
 
 // endpointsOf are the measures of a sweep (metrics.md section 2.6).
-func endpointsOf() []measure { return pick(flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept") }
-
-// sweep is the cells of one parameter of one condition of an arm, and their levels,
-// upwards.
-type sweep struct {
-	score.Group
-	arm, name, param string
-	levels           []float64
-}
-
-func (w sweep) text() []string { return []string{w.arm, w.name, w.param} }
-
-// sweeps finds the cells that are levels of a parameter. The unswept condition is
-// among them where its default is a level.
-func (c conditions) sweeps(all score.Group) (out []sweep) {
-	for _, arm := range score.ByKey(all) {
-		own := c.only(arm.Group, func(f condition) bool { return f.Cell == nil })
-		var list []sweep
-		for _, x := range own.Cells {
-			f := c.of(x.Keys)
-			if f.Param == "" {
-				continue
-			}
-			name, _ := nameOf(f.Family, f.Sign)
-			at := slices.IndexFunc(list, func(w sweep) bool { return w.name == name && w.param == f.Param })
-			if at < 0 {
-				w := sweep{arm: arm.Text[0], name: name, param: f.Param, Group: arm.Group}
-				w.Cells = nil
-				at, list = len(list), append(list, w)
-			}
-			w := &list[at]
-			w.Cells, w.levels = append(w.Cells, x), append(w.levels, f.Level)
-			unswept := slices.IndexFunc(own.Cells, func(o *score.Cell) bool {
-				u := c.of(o.Keys)
-				return u.Param == "" && u.Family == f.Family && u.Sign == f.Sign
-			})
-			if unswept >= 0 && f.Usual != nil && !slices.Contains(w.Cells, own.Cells[unswept]) {
-				w.Cells, w.levels = append(w.Cells, own.Cells[unswept]), append(w.levels, *f.Usual)
-			}
-		}
-		for i := range list {
-			list[i].sort()
-		}
-		slices.SortStableFunc(list, func(a, b sweep) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.param, b.param)) })
-		out = append(out, list...)
+func endpointsOf() (out []score.Metric) {
+	for _, x := range pick(flip, "CF_flip", "CF_kept", "CA_flip", "CA_kept") {
+		out = append(out, x.Metric)
 	}
 	return out
 }
 
-// sort puts the levels of a sweep upwards.
-func (w *sweep) sort() {
-	levels := map[*score.Cell]float64{}
-	for i, c := range w.Cells {
-		levels[c] = w.levels[i]
-	}
-	slices.SortFunc(w.Cells, func(a, b *score.Cell) int { return cmp.Compare(levels[a], levels[b]) })
-	slices.Sort(w.levels)
-}
-
-// swept is a measure of a sweep at its levels.
-type swept struct {
-	of     score.Sum
-	levels []float64
-}
-
-func (c conditions) sweepRows(all score.Group) (out []score.Row) {
-	for _, w := range c.sweeps(all) {
-		for _, x := range endpointsOf() {
-			out = append(out, score.Row{Group: w.Group, Text: append(w.text(), x.Title), Data: swept{x.sum(), w.levels}})
-		}
-	}
-	return out
-}
-
-// slope is that of a measure over the levels of its sweep, times a number that follows
-// from these.
-func slope(times func(levels []float64) float64) score.Kind {
-	return score.Direct(func(r score.Row) *results.Estimate {
-		d := r.Data.(swept)
-		return score.Slope(d.of, d.levels, times(d.levels), "fewer than two levels have a value, or a level is 0").Of(r)
+// sweeps finds the cells that are levels of a parameter, where something was drawn.
+func (c conditions) sweeps(all score.Group) []study.Sweep {
+	return study.SweepsOf(all, func(k score.Keys) (perturb.Condition, bool) {
+		f := c.of(k)
+		return f.Condition, k[keyDrawn] == "" && f.Cell == nil
 	})
 }

@@ -40,6 +40,7 @@ func Study() study.Study {
 		}},
 		Rating: study.Rating{Asks: map[string]study.Ask{study.RubricAccuracy: study.RightOrWrong()}},
 		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Design: design,
+		Gold: func(facts any) study.GoldKey { f, _ := facts.(itemFacts); return f.Key },
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Example: func(it dataset.Item) (string, error) { return example(name, it) }})
@@ -58,7 +59,9 @@ func choose(s *study.Study, c study.Choice, _ study.Templates) error {
 	if len(c.Shots) > 0 {
 		conditions, s.Described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
-	s.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions, nil }
+	if len(conditions) > 0 {
+		s.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions, nil }
+	}
 	return nil
 }
 

@@ -1,0 +1,125 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"assay/backends/phantom"
+	"assay/harness/dataset"
+	"assay/harness/score"
+	"assay/harness/study"
+	"assay/harness/study/qa"
+	"assay/perturb"
+	"assay/results"
+	"assay/results/text"
+	"assay/timing"
+)
+
+// What the conditions of any study do to answers is what the ledger says: accuracy, its
+// difference to the baseline, flips, and whether they became right or wrong, exactly. Nothing
+// moves a reader that does not look, and sham moves none.
+func TestChangesFindWhatTheLedgerSays(t *testing.T) {
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := dataset.Phantom("check", 5, 24, 256)
+	must(err)
+	set.KeepDrawn()
+	var choice study.Choice
+	for _, c := range study.AnyConditions() {
+		choice.Conditions = append(choice.Conditions, c.Name)
+	}
+	choice.Sweeps = []perturb.Sweep{{Condition: "VD-BLUR", Param: "sigma_px", Levels: []float64{1, 4, 16}}}
+	choice.Grid = perturb.Grid{Columns: 2, Rows: 2}
+	s, err := qa.Study().With(nil, choice)
+	must(err)
+	ledger, err := os.CreateTemp(t.TempDir(), "ledger")
+	must(err)
+	in := &instrument{args: Args{Items: 24, Size: 256, Seed: 5}, dir: t.TempDir(), set: set, study: s, arms: []string{"answer"}, ledger: ledger}
+	defer in.close()
+	st, err := in.opened(ctx, "changes")
+	must(err)
+	defer st.Close()
+	models, err := quickModels("honest", "blind")
+	must(err)
+	must(in.run(ctx, st, models, study.Choice{Sampling: sampling(), InFlight: 8}, timing.NewClock(), nil, 0))
+	must(in.judges(ctx, st, func(results.Key) []string { return []string{"judge-perfect"} }))
+	secs, err := summarize(ctx, s, st, []string{study.RubricAccuracy}, "judge-perfect")
+	must(err)
+	table := func(name string) results.Table {
+		for _, sec := range secs {
+			for _, x := range sec.Tables {
+				if x.Name == name {
+					return x
+				}
+			}
+		}
+		t.Fatalf("no table %s", name)
+		panic("unreachable")
+	}
+	known, err := in.known(ctx, st, models)
+	must(err)
+	right := func(it dataset.Item, e phantom.Entry) bool { return text.Fold(e.Final) == text.Fold(it.Answer) }
+	exact, moved := 0, map[string]int{}
+	for i, m := range models {
+		check := func(tab results.Table, column string, want float64, row ...string) {
+			t.Helper()
+			e := score.FindEstimate(tab, column, append([]string{m.name, "answer"}, row...)...)
+			if e == nil || e.Value == nil || math.Abs(*e.Value-want) > exactly {
+				t.Errorf("%s, %v: %s is %+v, the ledger says %v", m.name, row, column, e, want)
+			}
+			exact++
+		}
+		for _, condition := range table("qa-changes").Rows {
+			name := condition[2].Text
+			if condition[0].Text != m.name {
+				continue
+			}
+			of := known[i].only(func(a answered) bool { return a.condition == name })
+			check(table("qa-changes"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, a.entry) })), name)
+			if name == baseline {
+				continue
+			}
+			toRight := of.mean(percent(func(a answered) bool { return right(a.item, a.entry) && !right(a.item, a.before) }))
+			toWrong := of.mean(percent(func(a answered) bool { return !right(a.item, a.entry) && right(a.item, a.before) }))
+			options := of.only(func(a answered) bool { return len(a.item.Options) > 0 || a.item.Type == text.Bool })
+			flips := options.mean(percent(func(a answered) bool { return a.entry.Final != a.before.Final }))
+			check(table("qa-changes"), "difference", toRight-toWrong, name)
+			check(table("qa-changes"), "to_right", toRight, name)
+			check(table("qa-changes"), "to_wrong", toWrong, name)
+			check(table("qa-changes"), "flips", flips, name)
+			if (m.name == "blind" || name == sham) && flips+toRight+toWrong != 0 {
+				t.Errorf("%s under %s: %v %% flip", m.name, name, flips)
+			}
+			if flips > 0 {
+				moved[m.name]++
+			}
+		}
+		for _, level := range []string{"1", "4", "16"} {
+			name := "VD-BLUR"
+			if level != "4" {
+				name += "@sigma_px=" + level
+			}
+			of := known[i].only(func(a answered) bool { return a.condition == name })
+			check(table("qa-levels"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, a.entry) })), "VD-BLUR", "sigma_px", level)
+		}
+		for r := 1; r <= 2; r++ {
+			for c := 1; c <= 2; c++ {
+				of := known[i].only(func(a answered) bool {
+					return a.condition == fmt.Sprintf("VO-GRID@2x2:r%dc%d", r, c) && (len(a.item.Options) > 0 || a.item.Type == text.Bool)
+				})
+				check(table("qa-grid-cells"), "flip_rate", of.mean(percent(func(a answered) bool { return a.entry.Final != a.before.Final })), "2x2", fmt.Sprint(r), fmt.Sprint(c))
+			}
+		}
+	}
+	t.Logf("%d values equal the ledger; honest moved under %d conditions", exact, moved["honest"])
+	if moved["honest"] < 8 {
+		t.Errorf("an honest reader is moved under %d conditions", moved["honest"])
+	}
+}
