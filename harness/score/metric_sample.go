@@ -270,15 +270,25 @@ func (s *PairSample) Run(seed uint64, b int) {
 		low, high, why := x.of(clusters{s, x.in})
 		s.end(x.est, low, high, why)
 	}
-	columns := s.byCluster()
-	d, tails := newDraws(columns, s.k, seed), tailsOf(len(all), b)
-	s.columns = nil
-	kept := map[int][]float64{}
-	for i, e := range all {
+	// Replicates of the others would change nothing.
+	s.only(func(e *results.Estimate) bool {
+		_, keep := s.kept[e]
+		return e.Value != nil && (keep || !own[e] && e.Clusters > 1)
+	})
+	again := slices.Concat(s.scores, s.tail)
+	tails, kept, place := tailsOf(len(again), b), map[int][]float64{}, map[*results.Estimate]int{}
+	for i, e := range again {
+		place[e] = i
 		if _, keep := s.kept[e]; keep && e.Value != nil {
 			kept[i] = nil
 		}
 	}
+	columns := s.byCluster()
+	s.columns = nil
+	if values = values[:len(again)]; len(again) == 0 {
+		b = 0
+	}
+	d := newDraws(columns, s.k, seed)
 	const most = 6 // clusters, of which 462 draws differ
 	same := map[string][]float64{}
 	for range b {
@@ -297,13 +307,31 @@ func (s *PairSample) Run(seed uint64, b int) {
 			kept[i] = append(kept[i], drawn[i])
 		}
 	}
-	for i, e := range all {
+	for _, e := range all {
 		if e.Value != nil && !own[e] {
-			s.percentiles(e, func(tail float64) (float64, float64, bool) { return tails.Ends(i, tail) })
+			s.percentiles(e, func(tail float64) (float64, float64, bool) { return tails.Ends(place[e], tail) })
 		}
-		if r, keep := kept[i]; keep {
-			s.kept[e] = r
+	}
+	for i, r := range kept {
+		s.kept[again[i]] = r
+	}
+}
+
+// only lets go of the scores that are not wanted, but for those that are computed together
+// with one that is.
+func (s *PairSample) only(want func(*results.Estimate) bool) {
+	sums, scores, weights, tail := s.sums, s.scores, s.weights, s.tail
+	s.sums, s.scores, s.weights, s.tail = nil, nil, nil, nil
+	for i, e := range scores {
+		if want(e) {
+			s.sums, s.scores = append(s.sums, sums[i]), append(s.scores, e)
 		}
+	}
+	for _, x := range weights {
+		if slices.ContainsFunc(tail[:x.outs], want) {
+			s.weights, s.tail = append(s.weights, x), append(s.tail, tail[:x.outs]...)
+		}
+		tail = tail[x.outs:]
 	}
 }
 
