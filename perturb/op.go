@@ -21,16 +21,6 @@ type Op struct {
 	Elsewhere bool // at a seeded other place of equal size: the control for Regions
 }
 
-// SpecOf is the entry of an op; ok is false for an unknown one.
-func SpecOf(op string) (s Spec, ok bool) {
-	all := Ops()
-	i := slices.IndexFunc(all, func(s Spec) bool { return s.Name == op })
-	if i < 0 {
-		return Spec{}, false
-	}
-	return all[i], true
-}
-
 // Drawn says whether the op changes its regions alone, not the whole image.
 func (o Op) Drawn() bool {
 	s, _ := SpecOf(o.Name)
