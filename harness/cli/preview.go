@@ -183,11 +183,12 @@ func (d *previewCondition) compare(base *perturb.Pixels) {
 	d.Changed, d.Mean = float64(changed)/float64(n), float64(sum)/float64(n)
 }
 
-// difference is the largest of a pixel's channels between two pictures of one size.
+// difference is the largest of the channels of a's ith pixel, to the one of b at the same
+// share of its sides: b may be cropped, scaled down or turned.
 func difference(a, b *perturb.Pixels, i int) int {
-	most := 0
+	most, j := 0, i/a.W*b.H/a.H*b.W+i%a.W*b.W/a.W
 	for c := range 3 {
-		x, y := int(a.Pix[i*a.Channels+c%a.Channels]), int(b.Pix[i*b.Channels+c%b.Channels])
+		x, y := int(a.Pix[i*a.Channels+c%a.Channels]), int(b.Pix[j*b.Channels+c%b.Channels])
 		most = max(most, x-y, y-x)
 	}
 	return most

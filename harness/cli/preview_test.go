@@ -25,6 +25,18 @@ func TestDifferences(t *testing.T) {
 	if red(0) > 10 || !(red(1) < red(2) && red(2) < red(3)) || red(1) < 48 {
 		t.Errorf("reds %d %d %d %d", red(0), red(1), red(2), red(3))
 	}
+	// A picture of another size is compared as if it had that of the baseline.
+	a, b = perturb.NewPixels(4, 4, 1), perturb.NewPixels(2, 3, 1)
+	copy(a.Pix, []uint8{1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4, 5, 5, 6, 9})
+	copy(b.Pix, []uint8{1, 2, 3, 4, 5, 6})
+	d = previewCondition{pixels: b}
+	d.compare(a) // rows 0, 0, 1, 2 of b
+	if d.Changed != 5./16 || d.Max != 3 || d.Mean != float64(4*2+3)/16 {
+		t.Errorf("of another size: %+v", d)
+	}
+	if size := differences(a, b).Bounds().Size(); size != image.Pt(4, 4) {
+		t.Errorf("differences of %v", size)
+	}
 }
 
 // A sheet shows every condition but those that only say something, and the
