@@ -33,6 +33,11 @@ type Condition struct {
 	Shows    []string `json:"shows,omitempty"`    // kinds of text shown beside the pictures: "hint", "summary"
 	From     string   `json:"from,omitempty"`     // who wrote them: "expert", "self"
 	NoImage  bool     `json:"no_image,omitempty"` // none of an item's images is shown
+	Other    bool     `json:"other,omitempty"`    // the images of another item are shown (dataset.Item.Another)
+	Options  string   `json:"options,omitempty"`  // how options are shown (package render); "": as the item has them
+	Draw     int      `json:"draw,omitempty"`     // of several orders of options which, from 1
+	Mirror   bool     `json:"mirror,omitempty"`   // left and right change places in question, options and gold answers
+	Words    string   `json:"words,omitempty"`    // what is done to the question's words; "": nothing
 	Without  int      `json:"without,omitempty"`  // of an item's images the one that is not shown, from 1; 0: all are
 	Order    uint64   `json:"order,omitempty"`    // draws another order of the images; 0: that of the item
 
@@ -43,7 +48,14 @@ type Condition struct {
 	Image  int    `json:"-"` // of an item with several images the one that is changed, from 1; 0: every one
 	Target string `json:"-"` // the answer of the item that the cue points to
 	Cue    string `json:"-"` // text put between the question and the prompt's last instruction; "": none
+	Says   string `json:"-"` // text put before the prompt; "": none
 }
+
+// What a condition does to the words of a question.
+const (
+	WordsTypos = "typos" // letters change places inside of every third longer word
+	WordsUpper = "upper" // all capitals
+)
 
 // Kind is what a condition changes.
 type Kind string
@@ -56,6 +68,7 @@ const (
 	KindControl  Kind = "control" // draws elsewhere, or spoils the whole picture
 	KindGrid     Kind = "grid"    // covers one cell of a grid
 	kindLoad     Kind = "load"    // nothing of the input: how many requests are in flight
+	KindOptions  Kind = "options" // shows the options otherwise
 	KindShots    Kind = "shots"   // nothing of the question: how many answered examples stand before it
 	kindChoice   Kind = "choice"  // shows fewer images, or the same in another order
 )

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
-	"assay/backends/phantom"
 	"assay/harness/dataset"
+	"assay/harness/render"
 	"assay/harness/score"
 	"assay/harness/study"
 	"assay/harness/study/qa"
@@ -28,20 +30,23 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := dataset.Phantom("check", 5, 24, 256)
+	set, err := dataset.Phantom("check", 5, 12, 256)
 	must(err)
 	set.KeepDrawn()
 	var choice study.Choice
 	for _, c := range study.AnyConditions() {
-		choice.Conditions = append(choice.Conditions, c.Name)
+		if c.Words == "" { // phantom readers know no other words
+			choice.Conditions = append(choice.Conditions, c.Name)
+		}
 	}
+	dataset.Pair(set, 5)
 	choice.Sweeps = []perturb.Sweep{{Condition: "VD-BLUR", Param: "sigma_px", Levels: []float64{1, 4, 16}}}
 	choice.Grid = perturb.Grid{Columns: 2, Rows: 2}
 	s, err := qa.Study().With(nil, choice)
 	must(err)
 	ledger, err := os.CreateTemp(t.TempDir(), "ledger")
 	must(err)
-	in := &instrument{args: Args{Items: 24, Size: 256, Seed: 5}, dir: t.TempDir(), set: set, study: s, arms: []string{"answer"}, ledger: ledger}
+	in := &instrument{args: Args{Items: 12, Size: 256, Seed: 5}, dir: t.TempDir(), set: set, study: s, arms: []string{"answer"}, ledger: ledger}
 	defer in.close()
 	st, err := in.opened(ctx, "changes")
 	must(err)
@@ -65,7 +70,14 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 	}
 	known, err := in.known(ctx, st, models)
 	must(err)
-	right := func(it dataset.Item, e phantom.Entry) bool { return text.Fold(e.Final) == text.Fold(it.Answer) }
+	// said is what a reader said of the picture as it is: of a mirrored one the other side.
+	said := func(a answered) string {
+		if a.condition == "VG-FLIP" {
+			return render.OtherSides(a.entry.Final)
+		}
+		return a.entry.Final
+	}
+	right := func(it dataset.Item, said string) bool { return text.Fold(said) == text.Fold(it.Answer) }
 	exact, moved := 0, map[string]int{}
 	for i, m := range models {
 		check := func(tab results.Table, column string, want float64, row ...string) {
@@ -82,19 +94,19 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 				continue
 			}
 			of := known[i].only(func(a answered) bool { return a.condition == name })
-			check(table("qa-changes"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, a.entry) })), name)
+			check(table("qa-changes"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, said(a)) })), name)
 			if name == baseline {
 				continue
 			}
-			toRight := of.mean(percent(func(a answered) bool { return right(a.item, a.entry) && !right(a.item, a.before) }))
-			toWrong := of.mean(percent(func(a answered) bool { return !right(a.item, a.entry) && right(a.item, a.before) }))
+			toRight := of.mean(percent(func(a answered) bool { return right(a.item, said(a)) && !right(a.item, a.before.Final) }))
+			toWrong := of.mean(percent(func(a answered) bool { return !right(a.item, said(a)) && right(a.item, a.before.Final) }))
 			options := of.only(func(a answered) bool { return len(a.item.Options) > 0 || a.item.Type == text.Bool })
-			flips := options.mean(percent(func(a answered) bool { return a.entry.Final != a.before.Final }))
+			flips := options.mean(percent(func(a answered) bool { return said(a) != a.before.Final }))
 			check(table("qa-changes"), "difference", toRight-toWrong, name)
 			check(table("qa-changes"), "to_right", toRight, name)
 			check(table("qa-changes"), "to_wrong", toWrong, name)
 			check(table("qa-changes"), "flips", flips, name)
-			if (m.name == "blind" || name == sham) && flips+toRight+toWrong != 0 {
+			if (m.name == "blind" && name != "VG-FLIP" || name == sham) && flips+toRight+toWrong != 0 {
 				t.Errorf("%s under %s: %v %% flip", m.name, name, flips)
 			}
 			if flips > 0 {
@@ -107,16 +119,41 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 				name += "@sigma_px=" + level
 			}
 			of := known[i].only(func(a answered) bool { return a.condition == name })
-			check(table("qa-levels"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, a.entry) })), "VD-BLUR", "sigma_px", level)
+			check(table("qa-levels"), "accuracy", of.mean(percent(func(a answered) bool { return right(a.item, said(a)) })), "VD-BLUR", "sigma_px", level)
 		}
 		for r := 1; r <= 2; r++ {
 			for c := 1; c <= 2; c++ {
 				of := known[i].only(func(a answered) bool {
 					return a.condition == fmt.Sprintf("VO-GRID@2x2:r%dc%d", r, c) && (len(a.item.Options) > 0 || a.item.Type == text.Bool)
 				})
-				check(table("qa-grid-cells"), "flip_rate", of.mean(percent(func(a answered) bool { return a.entry.Final != a.before.Final })), "2x2", fmt.Sprint(r), fmt.Sprint(c))
+				check(table("qa-grid-cells"), "flip_rate", of.mean(percent(func(a answered) bool { return said(a) != a.before.Final })), "2x2", fmt.Sprint(r), fmt.Sprint(c))
 			}
 		}
+	}
+	// Each order by itself, and right in all of them with the question's own.
+	for i, m := range models {
+		rotations := map[string]books{} // by item
+		own := map[string]bool{}
+		for _, a := range known[i] {
+			if strings.HasPrefix(a.condition, "OPT-ROTATE") {
+				rotations[a.item.ID] = append(rotations[a.item.ID], a)
+				own[a.item.ID] = right(a.item, a.before.Final)
+			}
+		}
+		every := 0
+		for id, list := range rotations {
+			if len(list) != len(list[0].item.Options)-1 {
+				t.Errorf("%d rotations of %d options", len(list), len(list[0].item.Options))
+			}
+			if own[id] && !slices.ContainsFunc(list, func(a answered) bool { return !right(a.item, a.entry.Final) }) {
+				every++
+			}
+		}
+		want := 100 * float64(every) / float64(len(rotations))
+		if e := score.FindEstimate(table("qa-options"), "every", m.name, "answer", "rotated"); e.Value == nil || math.Abs(*e.Value-want) > exactly || e.N != len(rotations) {
+			t.Errorf("%s in every order: %+v, the ledger says %v of %d", m.name, e, want, len(rotations))
+		}
+		exact++
 	}
 	t.Logf("%d values equal the ledger; honest moved under %d conditions", exact, moved["honest"])
 	if moved["honest"] < 8 {

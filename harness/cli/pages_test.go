@@ -110,7 +110,15 @@ func perturbationPages() ([]file, error) {
 	changing := slices.DeleteFunc(experiment.All(), func(d study.Study) bool { return !changesPictures(d.Changes) })
 	for i, d := range changing {
 		others := cases{Study: d.Name}
-		for _, known := range d.Changes {
+		list := d.Changes
+		if i == 0 { // and those of other studies that show no other picture, or the words with it
+			for _, c := range study.AnyConditions() {
+				if !has(list, c.Name) {
+					list = append(slices.Clip(list), c)
+				}
+			}
+		}
+		for _, known := range list {
 			c := condition{Code: known.Name, Does: sentence(known.Does)}
 			for _, p := range known.Params() {
 				if p.Try != "" {
@@ -124,7 +132,7 @@ func perturbationPages() ([]file, error) {
 				others.Conditions = append(others.Conditions, c)
 				continue
 			}
-			if !known.NoImage {
+			if has(d.Changes, known.Name) && (len(known.Ops) > 0 || known.Kind == perturb.KindText || known.Kind == perturb.KindSham) {
 				if err := pictured(&c, known.Name, sub, add); err != nil {
 					return nil, err
 				}
@@ -175,6 +183,10 @@ func pictured(c *condition, name string, sub previewSubject, add func(string, im
 	return nil
 }
 
+func has(list []perturb.Condition, name string) bool {
+	return slices.ContainsFunc(list, func(c perturb.Condition) bool { return c.Name == name })
+}
+
 // sentence begins with a capital.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
@@ -192,7 +204,11 @@ func families() []family {
 		{Title: "VO", Text: "**The finding covered** (occlusion): an answer that stays although its evidence is gone was not read off the picture."},
 		{Title: "VC", Text: "**Controls**: the same mark at another place of equal size, drawn by the seed. What moves here is moved by any mark."},
 		{Title: "VD", Text: "**The whole picture spoilt** (degradation): how much of a picture's quality an answer needs."},
+		{Title: "VK", Text: "**The finding alone** (keep): all else is covered. An answer that stays rests on the region."},
+		{Title: "VG", Text: "**The whole picture moved** (geometry): turned, mirrored, cut, shifted."},
 		{Title: "VX", Text: "**Without the picture**: what is right here was known from the words, or guessed. A model whose accuracy stays does not look."},
+		{Title: "OPT", Text: "**The options shown otherwise.** Of questions whose options the prompt lists; the gold answer goes with its option."},
+		{Title: "TX", Text: "**The question in other words.** The picture stays as it is."},
 	}
 }
 

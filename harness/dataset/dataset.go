@@ -15,6 +15,7 @@
 package dataset
 
 import (
+	"image"
 	"strings"
 
 	"assay/harness/dataset/table"
@@ -55,6 +56,7 @@ type Item struct {
 	Regions   map[string][]perturb.Region // where the finding is, by side: "left", "right", or "" for both or none
 	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
 
+	Another *Item // whose images may be shown instead (Pair); nil: none was looked for, or there is none
 	Case    *Case // of TypeDiagnosis; else nil
 	leaking Leaking
 	cluster string // what it has in the column that cluster: names, which may be a patient's name
@@ -115,8 +117,9 @@ type Image struct {
 	Name string // file name or phantom id, for messages
 	Load func() ([]byte, error)
 
-	Modality, Submodality string // as the data set words them; "": not stated
-	Made                  string // how it was made of a DICOM file; "": it was not
+	Size                  image.Point // in pixels; zero: not known
+	Modality, Submodality string      // as the data set words them; "": not stated
+	Made                  string      // how it was made of a DICOM file; "": it was not
 }
 
 // Problem is one bad place in a data set.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"image"
 	"strings"
 
 	"assay/harness/dataset/table"
@@ -26,11 +27,12 @@ func imageOf(f table.Folder, name, path string, helper *helper) (im Image, sum [
 	if got != "" {
 		return im, sum, want, got
 	}
-	if _, _, _, err := perturb.Config(b); err != nil {
+	_, w, h, err := perturb.Config(b)
+	if err != nil {
 		return im, sum, "a readable PNG, JPEG, WebP, GIF, BMP or TIFF image", fmt.Sprintf("%s: %v", path, err)
 	}
 	sum = sha256.Sum256(b)
-	return Image{Name: name, Load: func() ([]byte, error) {
+	return Image{Name: name, Size: image.Pt(w, h), Load: func() ([]byte, error) {
 		b, want, got := f.Read(path)
 		if got != "" {
 			return nil, fmt.Errorf("read image %s: expected %s, found %s", path, want, got)

@@ -262,6 +262,15 @@ return before != after, true`},
 			{"overconfidence weighs as little as modesty", "alpha", "1.092", "0.728"},
 			{"scores are a share of five", "unit", "float64(score-1) / 4", "float64(score) / 5"},
 		}},
+		{dir: "harness/render", tests: "TestGoldAnswers|TestOtherSides", mutants: []mutant{
+			{"the gold answer stays at its letter", "SeenOptions", "golds[i] = named(gold)", "golds[i] = gold"},
+			{"a rotation by all places", "Order", "(i + c.Draw) % n", "(i + n) % n"},
+			{"lists of sides change", "OtherSides", `len(word) > len("right")`, "false"},
+		}},
+		{dir: "harness/dataset", tests: "TestPair", mutants: []mutant{
+			{"another item has the same gold answer", "apart", "slices.Contains(b.goldTexts(), x)", "false"},
+			{"another item has the same picture", "apart", "slices.Contains(b.Sums, s)", "false"},
+		}},
 		{dir: "harness/study", tests: "TestDoublings|TestSweepsOf", mutants: []mutant{
 			{"doublings over the level itself", "doublings", "math.Log2(levels[len(levels)-1])", "levels[len(levels)-1]"},
 			{"the unswept condition is no level", "SweepsOf", "f.Usual != nil", "f.Usual == nil"},

@@ -41,6 +41,8 @@ type Arm struct {
 // Texts are what an item is asked with under a condition, one for each turn, where
 // outputs are the answers of the arms that are needed.
 func (a *Arm) Texts(it *dataset.Item, c *perturb.Condition, outputs map[string]string) ([]string, error) {
+	seen := Seen(*it, *c)
+	it = &seen
 	p := Prompt{Question: it.Question, Type: it.Type, Options: it.Options, Outputs: outputs, Cue: c.Cue, Images: len(c.Shown(len(it.Images), 0))}
 	if a.Show != nil {
 		p.Shown = a.Show(*it, *c, outputs)
@@ -53,6 +55,10 @@ func (a *Arm) Texts(it *dataset.Item, c *perturb.Condition, outputs map[string]s
 		var text strings.Builder
 		if err := tmpl.Execute(&text, p); err != nil {
 			return nil, fmt.Errorf("prompt of arm %s, turn %d: %w", a.Name, i+1, err)
+		}
+		if i == 0 && c.Says != "" {
+			texts = append(texts, c.Says+"\n\n"+text.String())
+			continue
 		}
 		texts = append(texts, text.String())
 	}

@@ -55,12 +55,16 @@ type Frame struct {
 // Item is what is sent of an item's pictures, and their sizes, in the order in which the
 // condition shows them.
 func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Condition, how Frame, seed uint64) (pics []backends.Image, sizes []image.Point, err error) {
-	sides, err := Sides(it, how)
+	from := it
+	if c.Other {
+		from = it.Another
+	}
+	sides, err := Sides(from, how)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, i := range c.Shown(len(it.Images), Seed(seed, it.ID, 0)) {
-		img := it.Images[i]
+		img := from.Images[i]
 		data, err := img.Load()
 		if err != nil {
 			return nil, nil, fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)

@@ -123,6 +123,16 @@ func (g Group) Count(name string) Count {
 	return n
 }
 
+// Total is the sum of a leaf over the group, by all judges.
+func (g Group) Total(name string) (sum float64) {
+	for _, cells := range g.Fractions(name) {
+		for _, f := range cells {
+			sum += g.Sample.Sum(f.Num)
+		}
+	}
+	return sum
+}
+
 // why says why no trial of a leaf has a known score.
 func (g Group) why(x *leaf, n Count) string {
 	switch {

@@ -27,7 +27,8 @@ func (m *Model) Repeated() bool { return len(m.repeats) > 1 }
 
 // PassHat is pass^k in per cent: the chance that k repeats of an item, drawn at
 // random without putting back, are all 1, mean over the items with k known; k 0: all
-// repeats of the model, which is joint correctness. It is of a leaf of 0 and 1 that
+// repeats of the model, which is joint correctness; EveryTrial: all trials of the item in the
+// group, at all of which it has to be known. It is of a leaf of 0 and 1 that
 // no judge gives and that is Fixed (Yao et al. 2024, tau-bench).
 func PassHat(name string, k int) Direct {
 	return func(r Row) *results.Estimate {
@@ -39,6 +40,9 @@ func PassHat(name string, k int) Direct {
 		at := r.Sample.Fraction()
 		var n Count
 		for i := range hits {
+			if k == EveryTrial {
+				want = int(asked[i])
+			}
 			p, ok := passHat(int(known[i]), int(hits[i]), want)
 			switch {
 			case ok:
@@ -55,6 +59,9 @@ func PassHat(name string, k int) Direct {
 		return n.Of(e, "no item with so many repeats")
 	}
 }
+
+// EveryTrial, for PassHat, is as many as there are of each item.
+const EveryTrial = -1
 
 // passHat is C(c,k) / C(n,k); false: there are no k of n.
 func passHat(n, c, k int) (float64, bool) {

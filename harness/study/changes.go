@@ -17,6 +17,7 @@ import (
 
 	"assay/harness/dataset"
 	"assay/harness/judge"
+	"assay/harness/render"
 	"assay/harness/score"
 	"assay/perturb"
 	"assay/results"
@@ -29,6 +30,11 @@ const (
 	scoreFlip    = "answer_flip"
 	scoreToRight = "flip_to_right"
 	scoreToWrong = "flip_to_wrong"
+
+	// Of trials that show options in another order.
+	scoreOnce  = "right_in_both"
+	scorePlace = "option_place"
+	scoreGold  = "gold_place"
 )
 
 // anyCondition is a condition of any study, as its scores know it.
@@ -42,7 +48,10 @@ func (s *Study) compare() {
 		score.Name{Name: scoreLess, Unit: "1", Better: score.None, Source: source, Help: "under a condition of any study: accuracy less that of the same item, arm and repeat at the baseline"},
 		score.Name{Name: scoreFlip, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: another option than at the baseline; pairs in which both answers name one"},
 		score.Name{Name: scoreToRight, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: wrong at the baseline and right here, by most judges"},
-		score.Name{Name: scoreToWrong, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: right at the baseline and wrong here"})
+		score.Name{Name: scoreToWrong, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: right at the baseline and wrong here"},
+		score.Name{Name: scoreOnce, Unit: "1", Better: score.Higher, Source: source, Help: "where options are shown in another order: 1: right here and at the baseline, by most judges"},
+		score.Name{Name: scorePlace, Unit: "", Better: score.None, Source: source, Help: "likewise: the place of the option that the answer names, from 1; questions with one right option of at most 10"},
+		score.Name{Name: scoreGold, Unit: "", Better: score.None, Source: source, Help: "likewise: the place of the gold option, from 1"})
 	s.Scores.Condition = func(name string, described json.RawMessage) (any, error) {
 		c, err := ConditionOf(s.Name, name, described)
 		switch {
@@ -60,11 +69,18 @@ func (s *Study) compare() {
 		return changed
 	}
 	s.Scores.Score = func(x score.Sample) []score.Value {
-		out := own(x)
-		if _, changed := x.Condition.(anyCondition); !changed {
-			return out
+		key, with := s.Gold(x.Facts)
+		c, changed := x.Condition.(anyCondition)
+		if !changed {
+			return own(x)
 		}
-		out = slices.Clone(out) // the twin's take the same room
+		seen := key
+		seen.Golds = render.SeenOptions(&seen.Options, key.Golds, key.Type, c.Condition, x.Key.Item)
+		x.Facts = with(seen)
+		out := slices.Clone(own(x)) // the twin's take the same room
+		if c.Draw > 0 && !x.Failed {
+			out = append(out, seen.places(x.Output.Answer)...)
+		}
 		twin, paired := x.Other(x.Key.Arm, perturb.Baseline().Name)
 		if !paired {
 			const why = "the question was not asked at the baseline"
@@ -73,36 +89,72 @@ func (s *Study) compare() {
 			}
 			return out
 		}
-		return append(append(out, s.rightness(out, own(twin))...), s.flipped(x, twin))
+		out = append(out, rightness(out, own(twin), c.Draw > 0)...)
+		return append(out, flipped(x, twin, seen, key, c.Mirror))
 	}
 }
 
-// rightness compares how right two trials are.
-func (s *Study) rightness(own, base []score.Value) []score.Value {
+// IsAny says of a trial's condition, as its scores know it, that any study can be asked under it.
+func IsAny(condition any) bool {
+	_, ok := condition.(anyCondition)
+	return ok
+}
+
+// places are where the option that an answer commits to stands, and where the gold one, from 1.
+func (k GoldKey) places(output string) (out []score.Value) {
+	if k.Type != text.Single || len(k.Options) == 0 || len(k.Options) > mostOptions {
+		return out
+	}
+	if c := text.ReadAnswer(k.Type, choices(k.Options), text.Outside(output)); len(c.Chosen) == 1 {
+		out = append(out, score.ValueOf(scorePlace, "", float64(c.Chosen[0]+1)))
+	}
+	for i, o := range k.Options {
+		if slices.ContainsFunc(k.Golds, func(gold string) bool {
+			return text.Fold(gold) == text.Fold(o.Label) || text.Fold(gold) == text.Fold(o.Text)
+		}) {
+			return append(out, score.ValueOf(scoreGold, "", float64(i+1)))
+		}
+	}
+	return out
+}
+
+// rightness compares how right two trials are; ordered: they show options in different orders.
+func rightness(own, base []score.Value, ordered bool) []score.Value {
 	a, whyA := score.Joint(own, ScoreAccuracy)
 	b, whyB := score.Joint(base, ScoreAccuracy)
 	if a == nil || b == nil {
 		why := cmp.Or(whyA, whyB)
-		return []score.Value{score.Invalid(scoreLess, "", why), score.Invalid(scoreToRight, "", why), score.Invalid(scoreToWrong, "", why)}
+		out := []score.Value{score.Invalid(scoreLess, "", why), score.Invalid(scoreToRight, "", why), score.Invalid(scoreToWrong, "", why)}
+		if ordered {
+			out = append(out, score.Invalid(scoreOnce, "", why))
+		}
+		return out
 	}
 	right, was := *a > .5, *b > .5
-	return []score.Value{score.ValueOf(scoreLess, "", *a-*b),
+	out := []score.Value{score.ValueOf(scoreLess, "", *a-*b),
 		score.ValueOf(scoreToRight, "", score.OneIf(right && !was)), score.ValueOf(scoreToWrong, "", score.OneIf(was && !right))}
+	if ordered {
+		out = append(out, score.ValueOf(scoreOnce, "", score.OneIf(right && was)))
+	}
+	return out
 }
 
-// flipped says whether two answers name different options.
-func (s *Study) flipped(x, twin score.Sample) score.Value {
+// flipped says whether two answers name different options, each as it was shown; of a mirrored
+// picture the other side is the same option.
+func flipped(x, twin score.Sample, seen, key GoldKey, mirrored bool) score.Value {
 	if x.Failed || twin.Failed {
 		return score.Invalid(scoreFlip, "", score.Failure)
 	}
-	key := s.Gold(x.Facts)
 	if len(key.Options) == 0 && key.Type != text.Bool {
 		return score.Undefined(scoreFlip, "", "the question has no options")
 	}
-	here, ok := key.named(x.Output.Answer)
+	here, ok := seen.named(x.Output.Answer)
 	there, okThere := key.named(twin.Output.Answer)
 	if !ok || !okThere {
 		return score.Invalid(scoreFlip, "", "one of the two answers names no option")
+	}
+	if mirrored {
+		here = render.OtherSides(here)
 	}
 	return score.ValueOf(scoreFlip, "", score.OneIf(here != there))
 }
@@ -117,6 +169,7 @@ func (k GoldKey) named(output string) (string, bool) {
 	for _, i := range c.Chosen {
 		list = append(list, k.Options[i].Text)
 	}
+	slices.Sort(list)
 	return strings.Join(list, "\n"), len(list) > 0
 }
 
@@ -128,7 +181,7 @@ func (s *Study) changing(c Choice) error {
 	c.Conditions = slices.DeleteFunc(slices.Clone(c.Conditions), mine)
 	c.Sweeps = slices.DeleteFunc(slices.Clone(c.Sweeps), func(w perturb.Sweep) bool { return mine(w.Condition) })
 	planned, err := Expand(s.Name, AnyConditions(), c)
-	if err != nil || len(planned) == 0 {
+	if err != nil {
 		return err
 	}
 	described, err := Described(planned)
@@ -147,8 +200,16 @@ func (s *Study) changing(c Choice) error {
 			list = slices.Clip(list)
 		}
 		for _, p := range planned {
+			if p.Options == render.OptionsRotated && p.Draw > 1 && p.Draw >= len(it.Options) {
+				continue // no such place
+			}
 			made, why := In(p, it, nil)
-			if len(it.Images) == 0 && p.Kind != perturb.KindText {
+			switch {
+			case p.Options != "" || p.Words != "" || p.Says != "" && !p.NoImage:
+				if p.Options != "" {
+					why = s.fixed(it)
+				}
+			case len(it.Images) == 0:
 				why = "the question has no image"
 			}
 			if why != "" {
@@ -159,25 +220,69 @@ func (s *Study) changing(c Choice) error {
 		}
 		return list, missing
 	}
-	changed := map[string]bool{}
-	for _, p := range planned {
-		changed[p.Name] = true
-	}
 	s.Cases = func(a Answer) []judge.Case { // of a changed question the answer alone is judged
-		return slices.DeleteFunc(cases(a), func(c judge.Case) bool { return changed[a.Key.Condition] && c.Rubric != RubricAccuracy })
+		seen, changed, ok := seenAs(planned, a)
+		if !ok {
+			return nil
+		}
+		return slices.DeleteFunc(cases(seen), func(c judge.Case) bool { return changed && c.Rubric != RubricAccuracy })
+	}
+	if unread := s.Unread; unread != nil {
+		s.Unread = func(a Answer) (judge.Case, bool) {
+			seen, _, ok := seenAs(planned, a)
+			if !ok {
+				return judge.Case{}, false
+			}
+			return unread(seen)
+		}
 	}
 	return nil
+}
+
+// seenAs is an answer to a question as its condition showed it; changed: under one of any study. ok
+// is false where it is one that is no longer asked for, of which it is not known how it showed it.
+func seenAs(planned []perturb.Condition, a Answer) (seen Answer, changed, ok bool) {
+	at := slices.IndexFunc(planned, func(p perturb.Condition) bool { return p.Name == a.Key.Condition })
+	if at < 0 {
+		family, _, _ := strings.Cut(a.Key.Condition, "@")
+		return a, false, rankAny(family) < 0
+	}
+	a.Item = render.Seen(a.Item, planned[at])
+	return a, true, true
+}
+
+// fixed says why an item's options cannot be shown otherwise; "": they can.
+func (s *Study) fixed(it dataset.Item) string {
+	switch {
+	case len(it.Options) < 2:
+		return "the question has no options"
+	case len(it.Options) > mostOptions:
+		return fmt.Sprintf("the question has more than %d options", mostOptions)
+	case len(Unlisted(it.Question, it.Options)) == 0:
+		return "the question lists its options itself"
+	case s.Lists != nil && !s.Lists(it):
+		return "the prompt lists no options of such a question"
+	}
+	return ""
 }
 
 // changeLeaves add up the scores of such trials.
 func changeLeaves() []score.Leaf {
 	const none = "no answer has its pair"
-	return []score.Leaf{
+	list := []score.Leaf{
+		{Score: scoreOnce, Fixed: true, Why: "no usable verdict"},
 		{Score: scoreLess, With: ScoreAccuracy, Why: none},
 		{Score: scoreFlip, Why: "no pair of answers names an option each"},
 		{Score: scoreToRight, Why: none},
 		{Score: scoreToWrong, Why: none},
 	}
+	for _, of := range []string{scorePlace, scoreGold} {
+		for i := range mostOptions {
+			list = append(list, score.Leaf{Name: placeLeaf(of, i), Score: of, From: []string{of}, Why: "no answer names an option",
+				Of: func(v []float64) float64 { return score.OneIf(v[0] == float64(i+1)) }})
+		}
+	}
+	return list
 }
 
 // changedCells gives a design's trials under conditions of any study cells of their own, which
@@ -339,7 +444,7 @@ func (c changed) tables() []score.Table {
 		}
 		return out
 	}}}
-	list = append(list, c.looks())
+	list = append(append(list, c.looks()), c.options()...)
 	list = append(list, SweepTables(c.Study, func(all score.Group) []Sweep {
 		return SweepsOf(all, func(k score.Keys) (perturb.Condition, bool) {
 			f := c.of(k)
@@ -357,6 +462,8 @@ func (c changed) tables() []score.Table {
 const (
 	tableChanges = "changes"
 	tableLooks   = "looks"
+	tableOptions = "options"
+	tablePlaces  = "places"
 )
 
 func (b *Basis) name(table string) string { return b.Study + "-" + table }
@@ -390,6 +497,54 @@ func (c changed) looks() score.Table {
 		}}
 }
 
+// options are how much is right whatever the order of options, and which place answers prefer.
+func (c changed) options() []score.Table {
+	shown := func(arm changedArm, how ...string) score.Group {
+		return arm.changed.Only(func(k score.Keys) bool { return slices.Contains(how, c.of(k).Options) })
+	}
+	list := []score.Table{{Name: c.name(tableOptions), Title: "Does the order of options matter?", Keys: []string{"arm", "options"},
+		Rows: func(all score.Group) (out []score.Row) {
+			for _, arm := range c.arms(all) {
+				for _, how := range []string{render.OptionsRotated, render.OptionsShuffled} {
+					if g := shown(arm, how); len(g.Cells) > 0 {
+						out = append(out, score.Row{Group: g, Text: []string{arm.name, how}})
+					}
+				}
+			}
+			return out
+		},
+		Columns: []score.Metric{
+			Percent("accuracy", "Accuracy", "over all orders but the question's own", score.Percent(ScoreAccuracy)),
+			{Column: results.Column{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "accuracy less that of the same items in the question's own order"}, Of: score.Gain(scoreLess)},
+			Percent("every", "In every order", "questions that are right in every order in which they were asked, the question's own among them: circular evaluation where all rotations were", score.PassHat(scoreOnce, score.EveryTrial)),
+			Percent("flips", "Flips", "answers that name another option than in the question's own order", score.Percent(scoreFlip)),
+		}}}
+	places := score.Table{Name: c.name(tablePlaces), Title: "Which place do answers prefer?", Keys: []string{"arm", "place"},
+		Notes: []string{"Over all orders but the questions' own. A reader without a preference who is right names each place as often as the gold option stands there."},
+		Rows: func(all score.Group) (out []score.Row) {
+			for _, arm := range c.arms(all) {
+				g := shown(arm, render.OptionsRotated, render.OptionsShuffled)
+				for i := range mostOptions {
+					if len(g.Cells) > 0 && g.Total(placeLeaf(scorePlace, i))+g.Total(placeLeaf(scoreGold, i)) > 0 {
+						out = append(out, score.Row{Group: g, Text: []string{arm.name, fmt.Sprint(i + 1)}, Data: i})
+					}
+				}
+			}
+			return out
+		}}
+	of := func(leaf string, f func(string) score.Sum) score.Kind {
+		return score.Direct(func(r score.Row) *results.Estimate { return f(placeLeaf(leaf, r.Data.(int))).Of(r) })
+	}
+	places.Columns = []score.Metric{
+		Percent("chosen", "Chosen", "answers that name the option in this place / answers that name one", of(scorePlace, score.Percent)),
+		Percent("gold", "Gold", "questions whose gold option stands there", of(scoreGold, score.Percent)),
+	}
+	return append(list, places)
+}
+
+// placeLeaf is the leaf of one place, from 0.
+func placeLeaf(of string, i int) string { return fmt.Sprintf("%s %d", of, i+1) }
+
 // account names the account of trials of an arm under a condition; those of a grid share one.
 func (b *Basis) account(arm, condition string) string {
 	if c := b.Changes[condition]; c.Cell != nil {
@@ -403,7 +558,7 @@ func (b *Basis) changesSections(r *score.Run) (out []results.Section) {
 	if len(b.Changes) == 0 {
 		return nil
 	}
-	first := results.Section{Name: b.name(tableChanges), Title: "Changes of the input", Tables: Filled(r, b.name(tableChanges), b.name(tableLooks)),
+	first := results.Section{Name: b.name(tableChanges), Title: "Changes of the input", Tables: Filled(r, b.name(tableChanges), b.name(tableLooks), b.name(tableOptions), b.name(tablePlaces)),
 		Intro: "Every question is asked as it is, and with one thing changed. An answer is compared with the same model's own answer to the unchanged question; sham sends the same pixels in another encoding, so that what moves there is noise."}
 	var accounts []*Account
 	for _, m := range r.Models {

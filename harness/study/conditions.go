@@ -14,9 +14,13 @@ import (
 	"strconv"
 
 	"assay/harness/dataset"
+	"assay/harness/render"
 	"assay/perturb"
 	"assay/results"
 )
+
+// OtherImage is the condition that needs another item beside each (dataset.Pair).
+const OtherImage = "VX-OTHER"
 
 // FamilyGrid is the family of the cells of an occlusion grid.
 const FamilyGrid = "VO-GRID"
@@ -27,7 +31,11 @@ const FamilyGrid = "VO-GRID"
 //	VO-BB          the region blacked out; VO-MEAN, VO-BLUR, VO-NOISE: replaced otherwise
 //	VC-BB, -HM, -BO  box, heatmap, black box at another place: the controls of these
 //	VD-...         the whole picture spoilt
-//	VX-...         what is left without the picture
+//	VK-...         all but the region covered
+//	VG-...         the whole picture turned, mirrored, cut, shifted
+//	VX-...         what is left without the picture, or with another
+//	OPT-...        the options in another order, by other letters, one more
+//	TX-...         the question in other words
 func AnyConditions() []perturb.Condition {
 	op := func(name string) []perturb.Op { return []perturb.Op{{Name: name}} }
 	filled := func(fill string) []perturb.Op { return []perturb.Op{{Name: "occlude", Fill: fill}} }
@@ -48,7 +56,29 @@ func AnyConditions() []perturb.Condition {
 		{Name: "VD-CONTRAST", Kind: perturb.KindControl, Ops: op("contrast"), Does: "less contrast in the whole picture"},
 		{Name: "VD-JPEG", Kind: perturb.KindControl, Ops: op("jpeg"), Does: "the whole picture is compressed as JPEG and decompressed"},
 		{Name: "VD-RES", Kind: perturb.KindControl, Ops: op("resolution"), Does: "the whole picture is scaled down and up again"},
+		{Name: "VD-GAMMA", Kind: perturb.KindControl, Ops: op("gamma"), Does: "the whole picture is darkened, or at less than 1 brightened"},
+		{Name: "VD-COLOUR", Kind: perturb.KindControl, Ops: op("saturation"), Does: "the whole picture without its colours, or with stronger ones"},
+		{Name: "VD-INVERT", Kind: perturb.KindControl, Ops: op("invert"), Does: "black becomes white in the whole picture"},
+		{Name: "VK-BB", Kind: perturb.KindControl, Ops: op("keep"), Does: "all but the finding's region is blacked out"},
+		{Name: "VK-BLUR", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "keep", Fill: "blur"}}, Does: "all but the finding's region is blurred"},
+		{Name: "VC-KEEP", Kind: perturb.KindControl, Ops: elsewhere("keep"), Does: "all but another place of equal size is blacked out: the control of VK-BB"},
+		{Name: "VG-ROTATE", Kind: perturb.KindControl, Ops: op("rotate"), Does: "the picture is turned"},
+		{Name: "VG-FLIP", Kind: perturb.KindControl, Ops: op("flip"), Mirror: true, Does: "the picture is mirrored, and left and right change places in question, options and gold answer"},
+		{Name: "VG-CROP", Kind: perturb.KindControl, Ops: op("crop"), Does: "the middle of the picture alone"},
+		{Name: "VG-SHIFT", Kind: perturb.KindControl, Ops: []perturb.Op{{Name: "shift"}}, Does: "the picture is shifted, what comes in is black"},
 		{Name: "VX-NONE", Kind: perturb.KindControl, NoImage: true, Does: "no image is sent; the words are the same"},
+		{Name: "VX-TEXT", Kind: perturb.KindControl, NoImage: true, Says: "No image is shown. Answer from the words alone.", Does: "no image is sent, and the prompt says so"},
+		{Name: "VX-BLANK", Kind: perturb.KindControl, Ops: op("blank"), Does: "an image of one level, the picture's mean, is sent"},
+		{Name: "VX-NOISE", Kind: perturb.KindControl, Ops: op("static"), Does: "noise of the picture's mean and spread is sent"},
+		{Name: "VX-PATCHES", Kind: perturb.KindControl, Ops: op("patches"), Does: "the picture's patches are shuffled"},
+		{Name: OtherImage, Kind: perturb.KindControl, Other: true, Does: "the image of another question of the same type is sent, of the same size and with another gold answer"},
+		{Name: "OPT-ROTATE", Kind: perturb.KindOptions, Options: render.OptionsRotated, Does: "the options move on by one place, by two and so on: a trial for each"},
+		{Name: "OPT-SHUFFLE", Kind: perturb.KindOptions, Options: render.OptionsShuffled, Does: "the options in another order that is drawn: three trials"},
+		{Name: "OPT-LETTERS", Kind: perturb.KindOptions, Options: render.OptionsLettered, Does: "the options have the last letters of the alphabet"},
+		{Name: "OPT-MORE", Kind: perturb.KindOptions, Options: render.OptionsMore, Does: "an option more, none of the above, which is wrong"},
+		{Name: "TX-TYPOS", Kind: perturb.KindControl, Words: perturb.WordsTypos, Does: "letters change places inside of words of the question"},
+		{Name: "TX-UPPER", Kind: perturb.KindControl, Words: perturb.WordsUpper, Does: "the question in capitals"},
+		{Name: "TX-ASIDE", Kind: perturb.KindControl, Says: "The department moved to a new building last spring, and its archive is now open on weekdays only.", Does: "a sentence that has nothing to do with the question stands before it"},
 	}
 	for i := range out {
 		out[i].Family = out[i].Name
@@ -114,7 +144,7 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 	var out []perturb.Condition
 	for _, d := range all {
 		if wanted[d.Name] {
-			out = append(out, d)
+			out = append(out, orders(d)...)
 		}
 		out = append(out, swept[d.Name]...)
 	}
@@ -127,6 +157,23 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 	}
 	return out, err
 }
+
+// orders are all trials of a condition that shows options in several orders, else itself.
+func orders(d perturb.Condition) []perturb.Condition {
+	n, ok := map[string]int{render.OptionsRotated: mostOptions - 1, render.OptionsShuffled: 3}[d.Options]
+	if !ok {
+		return []perturb.Condition{d}
+	}
+	out := make([]perturb.Condition, n)
+	for i := range out {
+		out[i] = d
+		out[i].Name, out[i].Draw = fmt.Sprintf("%s@%d", d.Name, i+1), i+1
+	}
+	return out
+}
+
+// mostOptions of a question are rotated, and have letters of their own.
+const mostOptions = 10
 
 // levelName is the name of a condition at a level.
 func levelName(name, param string, level float64) string {
@@ -168,8 +215,11 @@ func Regions(it dataset.Item) []perturb.Region {
 func In(c perturb.Condition, it dataset.Item, regions []perturb.Region, loading ...perturb.Op) (made perturb.Condition, why string) {
 	planned := c.Ops
 	c.Ops = append(make([]perturb.Op, 0, len(loading)+len(planned)), loading...)
-	if c.Image > len(it.Images) {
+	switch {
+	case c.Image > len(it.Images):
 		return c, fmt.Sprintf("image %d is to be changed and there are fewer", c.Image)
+	case c.Other && it.Another == nil:
+		return c, "no question of its type has other images of the same size and another gold answer"
 	}
 	for _, op := range planned {
 		switch {

@@ -47,9 +47,11 @@ type Study struct {
 	Changes []perturb.Condition
 	// Gold is what is right of an item, from its facts: the study can be asked under the
 	// conditions of any study (AnyConditions), whose trials are then scored and laid out beside
-	// its own. nil: it takes care of them itself. Changed are the arms asked under them; nil: all.
-	Gold    func(facts any) GoldKey
+	// its own. with is these facts with another key. nil: it takes care of them itself. Changed are
+	// the arms asked under them; nil: all. Lists says whether prompts list an item's options; nil: all.
+	Gold    func(facts any) (key GoldKey, with func(GoldKey) any)
 	Changed []string
+	Lists   func(it dataset.Item) bool
 	// Loads and FewShot say that it can ask at several levels of requests in flight, and show
 	// examples before a question.
 	Loads, FewShot bool

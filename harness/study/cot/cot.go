@@ -43,7 +43,10 @@ func Study() study.Study {
 		}},
 		Rating: study.Rating{Asks: map[string]study.Ask{rubAccuracy: study.RightOrWrong()}},
 		Facts:  facts, Cases: cases, Scores: scoring(), Design: design,
-		Gold: func(facts any) study.GoldKey { f, _ := facts.(itemFacts); return f.Key },
+		Gold: func(facts any) (study.GoldKey, func(study.GoldKey) any) {
+			f, _ := facts.(itemFacts)
+			return f.Key, func(k study.GoldKey) any { f.Key = k; return f }
+		},
 		Unread: func(a study.Answer) (judge.Case, bool) {
 			return accuracyCase(a.Item, text.Outside(a.Output.Answer)).Unread()
 		},

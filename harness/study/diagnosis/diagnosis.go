@@ -50,7 +50,15 @@ func Study() study.Study {
 			"in_flight: 2               # untimed: requests beside each other",
 		}},
 		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Rating: study.Rating{Asks: asks()}, Design: design,
-		Gold: func(facts any) study.GoldKey { f, _ := facts.(itemFacts); return f.key() }, Changed: []string{armMCQ},
+		Gold: func(facts any) (study.GoldKey, func(study.GoldKey) any) {
+			f, _ := facts.(itemFacts)
+			return f.key(), func(k study.GoldKey) any {
+				if len(k.Golds) > 0 {
+					f.Options, f.Gold = k.Options, k.Golds[0]
+				}
+				return f
+			}
+		}, Changed: []string{armMCQ},
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Under: under(name), Show: shown(name)})

@@ -95,7 +95,7 @@ func answerOf(s score.Sample, options []dataset.Option) []score.Value {
 	out := accuracyOf(s)
 	own, why := score.Joint(out, scoreAccuracy)
 	base := perturb.Baseline().Name
-	if s.Key.Condition == base {
+	if s.Key.Condition == base || study.IsAny(s.Condition) {
 		return out
 	}
 	alone, ok := s.Other(armMCQ, base)

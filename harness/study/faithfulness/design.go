@@ -65,7 +65,9 @@ func allConditions() []perturb.Condition {
 			c.Sign = map[byte]int{'+': +1, '-': -1}[c.Name[len(c.Family)]]
 		}
 	}
-	return slices.Insert(study.AnyConditions(), 1, out...)
+	// Answers are compared as the question has them: nothing that shows it otherwise is asked here.
+	any := slices.DeleteFunc(study.AnyConditions(), func(c perturb.Condition) bool { return c.Mirror || c.Options != "" || c.Words != "" || c.Says != "" })
+	return slices.Insert(any, 1, out...)
 }
 
 // nameOf is the name of the unswept condition of a family and sign; rank is its

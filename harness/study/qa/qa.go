@@ -40,7 +40,11 @@ func Study() study.Study {
 		}},
 		Rating: study.Rating{Asks: map[string]study.Ask{study.RubricAccuracy: study.RightOrWrong()}},
 		Choose: choose, Facts: facts, Cases: cases, Unread: unread, Scores: scoring(), Design: design,
-		Gold: func(facts any) study.GoldKey { f, _ := facts.(itemFacts); return f.Key },
+		Gold: func(facts any) (study.GoldKey, func(study.GoldKey) any) {
+			f, _ := facts.(itemFacts)
+			return f.Key, func(k study.GoldKey) any { f.Key = k; return f }
+		},
+		Lists: func(it dataset.Item) bool { return len(choices(it.Question, it.Type, it.Options)) > 0 },
 	}
 	for _, name := range armNames() {
 		s.Arms = append(s.Arms, study.Arm{Name: name, Example: func(it dataset.Item) (string, error) { return example(name, it) }})
