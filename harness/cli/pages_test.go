@@ -113,7 +113,7 @@ func perturbationPages() ([]file, error) {
 		list := d.Changes
 		if i == 0 { // and those of other studies that show no other picture, or the words with it
 			for _, c := range study.AnyConditions() {
-				if !has(list, c.Name) {
+				if !lists(list, c.Name) {
 					list = append(slices.Clip(list), c)
 				}
 			}
@@ -132,7 +132,7 @@ func perturbationPages() ([]file, error) {
 				others.Conditions = append(others.Conditions, c)
 				continue
 			}
-			if has(d.Changes, known.Name) && (len(known.Ops) > 0 || known.Kind == perturb.KindText || known.Kind == perturb.KindSham) {
+			if lists(d.Changes, known.Name) && (len(known.Ops) > 0 || known.Kind == perturb.KindText || known.Kind == perturb.KindSham) {
 				if err := pictured(&c, known.Name, sub, add); err != nil {
 					return nil, err
 				}
@@ -183,7 +183,7 @@ func pictured(c *condition, name string, sub previewSubject, add func(string, im
 	return nil
 }
 
-func has(list []perturb.Condition, name string) bool {
+func lists(list []perturb.Condition, name string) bool {
 	return slices.ContainsFunc(list, func(c perturb.Condition) bool { return c.Name == name })
 }
 
