@@ -94,21 +94,9 @@ type previewNamed struct {
 // everything lists all studies' conditions and all changes of pixels.
 func everything() perturbations {
 	all := perturbations{Ops: perturb.Ops()}
-	any := study.AnyConditions()
-	among := func(list []perturb.Condition, c perturb.Condition) bool {
-		return slices.ContainsFunc(list, func(o perturb.Condition) bool { return o.Name == c.Name })
-	}
-	own := changing().Changes
-	lists := map[string][]perturb.Condition{"any": slices.DeleteFunc(slices.Clone(any), func(c perturb.Condition) bool { return !among(own, c) }),
-		"qa, cot, diagnosis": slices.DeleteFunc(slices.Clone(any), func(c perturb.Condition) bool { return among(own, c) })}
-	names := []string{"any", "qa, cot, diagnosis"}
-	for _, d := range experiment.All() {
-		lists[d.Name] = slices.DeleteFunc(slices.Clone(d.Changes), func(c perturb.Condition) bool { return among(any, c) })
-		names = append(names, d.Name)
-	}
-	for _, of := range names {
-		for _, c := range lists[of] {
-			n := previewNamed{Study: of, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
+	for _, d := range append(experiment.All(), study.Study{Name: "any", Changes: study.AnyConditions()}) {
+		for _, c := range d.Changes {
+			n := previewNamed{Study: d.Name, Condition: c.Name, Does: c.Does, Control: c.Kind == perturb.KindControl}
 			for _, op := range c.Ops {
 				n.Op = op.Name
 			}

@@ -10,6 +10,7 @@ import (
 
 	"assay/backends/kinds"
 	"assay/harness/experiment"
+	"assay/harness/study"
 	"assay/perturb"
 )
 
@@ -65,7 +66,7 @@ func TestListedOpsAreTheTable(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, errs)
 	}
-	for _, d := range experiment.All() {
+	for _, d := range append(experiment.All(), study.Study{Name: "any", Changes: study.AnyConditions()}) {
 		for _, c := range d.Changes {
 			if n := len(listed.Conditions); n == 0 || listed.Conditions[0].Condition != c.Name || listed.Conditions[0].Study != d.Name || listed.Conditions[0].Does == "" {
 				t.Fatalf("%s of %s is missing, out of order or without words", c.Name, d.Name)

@@ -171,17 +171,17 @@ func course(values []float64) string {
 }
 
 // SweepSection is the dose-response of swept parameters; false: nothing was swept. Its figures
-// are of the first measure, whose caption is given; plain is the arm that lines need not name.
-func SweepSection(r *score.Run, study, intro, plain, caption string) (results.Section, bool) {
+// are of the first measure, which of is in words, with a caption; plain is the arm that lines need not name.
+func SweepSection(r *score.Run, study, intro, plain, of, caption string) (results.Section, bool) {
 	fits, levels := r.Table(study+"-"+tableSweeps), r.Table(study+"-"+tableLevels)
 	s := results.Section{Name: fits.Name, Title: "Sweeps", Intro: intro, Tables: []results.Table{fits, levels}}
-	s.Figures = sweepFigures(study, levels, plain, caption)
+	s.Figures = sweepFigures(study, levels, plain, of, caption)
 	return s, len(fits.Rows) > 0
 }
 
 // sweepFigures are the first measure by level: a figure for each parameter, a line for each model
 // in an arm. Columns of levels are model, arm, condition, parameter, level, measures.
-func sweepFigures(study string, levels results.Table, plain, caption string) (out []results.Figure) {
+func sweepFigures(study string, levels results.Table, plain, of, caption string) (out []results.Figure) {
 	var all []*results.Figure
 	for rows := levels.Rows; len(rows) > 0; {
 		same := func(row []results.Cell) bool {
@@ -191,7 +191,7 @@ func sweepFigures(study string, levels results.Table, plain, caption string) (ou
 		for n < len(rows) && same(rows[n]) {
 			n++
 		}
-		head := sweepFigure(study, levels.Columns[5].Title, caption, rows[:n])
+		head := sweepFigure(study, levels.Columns[5].Title, of, caption, rows[:n])
 		at := slices.IndexFunc(all, func(f *results.Figure) bool { return f.Name == head.Name })
 		if at < 0 {
 			at, all = len(all), append(all, head)
@@ -229,7 +229,7 @@ func levelOf(row []results.Cell) float64 {
 }
 
 // sweepFigure is the figure of a sweep, without its lines.
-func sweepFigure(study, measure, caption string, rows [][]results.Cell) *results.Figure {
+func sweepFigure(study, measure, of, caption string, rows [][]results.Cell) *results.Figure {
 	condition, param := rows[0][2].Text, rows[0][3].Text
 	log := !slices.ContainsFunc(rows, func(row []results.Cell) bool { return levelOf(row) <= 0 })
 	title, unit := param, ""
@@ -239,7 +239,7 @@ func sweepFigure(study, measure, caption string, rows [][]results.Cell) *results
 	return &results.Figure{Name: study + "-sweep-" + figureName(condition) + "-" + strings.ReplaceAll(param, "_", "-"), Kind: results.FigureLines,
 		Title:   fmt.Sprintf("%s under %s by %s", measure, condition, title),
 		Caption: caption,
-		Alt:     fmt.Sprintf("%s by %s under %s.", measure, title, condition),
+		Alt:     fmt.Sprintf("%s by %s under %s.", of, title, condition),
 		X:       results.Axis{Title: title, Unit: unit, Log: log}, Y: PercentAxis(measure)}
 }
 

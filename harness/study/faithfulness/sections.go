@@ -169,7 +169,7 @@ func (r *run) sham() results.Section {
 
 // sweeps is the dose-response of swept parameters; false: nothing was swept.
 func (r *run) sweeps() (results.Section, bool) {
-	return study.SweepSection(r.Run, Name, "Does more of the same change move answers and reasoning more?", armStructured,
+	return study.SweepSection(r.Run, Name, "Does more of the same change move answers and reasoning more?", armStructured, "Flip rate",
 		"Answers that became another one, in per cent of the pairs where both can be read, with 95 % intervals over clusters.")
 }
 
