@@ -106,15 +106,9 @@ func (c Condition) Shown(n int, seed uint64) []int {
 			shown = append(shown, i)
 		}
 	}
-	if c.Order == 0 || len(shown) < 2 {
-		return shown
-	}
-	r := &rng{state: stream(seed, c.Order)}
-	for slices.IsSorted(shown) {
-		for i := len(shown) - 1; i > 0; i-- {
-			k := r.below(i + 1)
-			shown[i], shown[k] = shown[k], shown[i]
-		}
+	if c.Order != 0 {
+		r := &rng{state: stream(seed, c.Order)}
+		r.reorder(shown)
 	}
 	return shown
 }
@@ -177,14 +171,17 @@ func (c Condition) Apply(src image.Image, seed uint64) (image.Image, error) {
 	return c.apply(src, 0, len(c.Ops), seed)
 }
 
-// apply runs the ops from to to-1; each has its own stream, whatever runs before.
+// apply runs the ops from to to-1; each has its own stream, whatever runs before. Regions
+// are those of img: they move along.
 func (c Condition) apply(img image.Image, from, to int, seed uint64) (image.Image, error) {
-	for i := from; i < to; i++ {
-		out, err := c.Ops[i].Apply(img, stream(seed, uint64(i)))
+	rest := c.Ops[from:to]
+	for i := from; len(rest) > 0; i++ {
+		op := rest[0]
+		out, err := op.Apply(img, stream(seed, uint64(i)))
 		if err != nil {
 			return nil, fmt.Errorf("condition %q, op %d: %w", c.Name, i+1, err)
 		}
-		img = out
+		rest, img = op.carry(rest[1:], img.Bounds().Size(), out.Bounds().Size()), out
 	}
 	return img, nil
 }

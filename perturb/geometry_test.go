@@ -2,6 +2,7 @@ package perturb
 
 import (
 	"bytes"
+	"image"
 	"math"
 	"testing"
 
@@ -32,6 +33,83 @@ func TestTurningBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is drawn after a picture was moved lies where it lay before: where pixels are moved
+// whole, covering first and moving then gives the same picture, but for what came in.
+func TestRegionsMoveWithThePicture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, seed := drawPixels(t), rapid.Uint64().Draw(t, "seed")
+		regs := rapid.SliceOfN(rapid.Custom(drawRegion), 1, 3).Draw(t, "regions")
+		cover := Op{Name: rapid.SampledFrom([]string{"occlude", "box"}).Draw(t, "drawn"), Regions: regs}
+		if cover.Name == "box" && rapid.Bool().Draw(t, "filled") {
+			cover.Params = map[string]float64{"thickness_px": 512, "red": 200, "green": 200, "blue": 200}
+		} else {
+			cover.Name = "occlude"
+		}
+		var moves []Op
+		for range rapid.IntRange(1, 3).Draw(t, "moves") {
+			moves = append(moves, rapid.SampledFrom([]Op{
+				{Name: "flip"}, {Name: "flip", Fill: flipUpDown}, {Name: "crop"}, {Name: "crop", Params: map[string]float64{"share": .5}},
+				{Name: "rotate", Params: map[string]float64{"degrees": 90}}, {Name: "rotate", Params: map[string]float64{"degrees": -90}},
+				{Name: "rotate", Params: map[string]float64{"degrees": 180}}, {Name: "shift"},
+				{Name: "shift", Params: map[string]float64{"right": -.4, "down": .3}},
+			}).Draw(t, "move"))
+		}
+		run := func(ops ...Op) *Pixels {
+			out, err := Condition{Ops: ops}.Apply(p, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return PixelsOf(out)
+		}
+		before := run(append([]Op{cover}, moves...)...)
+		after := run(append(append([]Op{}, moves...), cover)...)
+		if !equalPixels(before, after) {
+			t.Fatalf("%v then %s of %v differs from the other way round", moves, cover.Name, regs)
+		}
+	})
+}
+
+// A region turned by another angle has a box round its corners; what is cut off completely
+// is not drawn.
+func TestRegionsOfTurnedAndCroppedPictures(t *testing.T) {
+	p := NewPixels(100, 60, 1)
+	for i := range p.Pix {
+		p.Pix[i] = 255
+	}
+	for _, c := range []struct {
+		move Op
+		at   Region
+		want image.Rectangle // of the covered pixels
+	}{
+		// The box is 40,19 to 60,40 about 50,30: its corners come to lie 21, 20 and 1 times sqrt(1/2) beside, above and below the centre.
+		{Op{Name: "rotate", Params: map[string]float64{"degrees": 45}},
+			Region{X0: 400, Y0: 333, X1: 600, Y1: 666, Of: 1000}, image.Rect(35, 15, 65, 45)},
+		{Op{Name: "crop", Params: map[string]float64{"share": .5}}, Region{X0: 0, Y0: 0, X1: 25, Y1: 25}, image.Rectangle{}},
+		{Op{Name: "crop", Params: map[string]float64{"share": .5}}, Region{X0: 0, Y0: 0, X1: 50, Y1: 50}, image.Rect(0, 0, 25, 15)},
+		{Op{Name: "shift", Params: map[string]float64{"right": .5}}, Region{X0: 50, Y0: 0, X1: 75, Y1: 50}, image.Rectangle{}},
+	} {
+		cover := Op{Name: "occlude", Regions: []Region{c.at}}
+		out, err := Condition{Ops: []Op{c.move, cover}}.Apply(p, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved, got := apply(t, c.move, p, 1), PixelsOf(out)
+		covered := image.Rectangle{}
+		for i, v := range got.Pix {
+			if v != moved.Pix[i] {
+				x, y := i%got.W, i/got.W
+				covered = covered.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+		if covered != c.want {
+			t.Errorf("%s %v: %v is covered, want %v", c.move.Name, c.move.Params, covered, c.want)
+		}
+		if len(cover.Regions) != 1 || cover.Regions[0] != c.at {
+			t.Errorf("%s changed the regions of the condition", c.move.Name)
+		}
+	}
 }
 
 // Patches change places and nothing else: a permutation of whole patches that is not the

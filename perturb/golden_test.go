@@ -245,9 +245,6 @@ func TestGoldenOps(t *testing.T) {
 			x, y := i/p.Channels%p.W, i/p.Channels/p.W
 			p.Pix[i] = uint8(37*x + 91*y + 59*(i%p.Channels) + 7*x*y + 20)
 		}
-		if len(c.Ops) > 1 {
-			continue // regions do not move yet
-		}
 		img, err := Condition{Ops: c.Ops}.Apply(p, g.Seed)
 		if err != nil {
 			t.Fatal(err)

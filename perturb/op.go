@@ -138,3 +138,23 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 	}
 	return spec.apply(o, img, boxes, r)
 }
+
+// carry moves the regions of ops that come later as o moves what they lie on, from a
+// picture of size was to one of size is. What is cut off is in no region any more.
+func (o Op) carry(later []Op, was, is image.Point) []Op {
+	spec, _ := SpecOf(o.Name)
+	if spec.moves == nil {
+		return later
+	}
+	moved := slices.Clone(later)
+	for i := range moved {
+		moved[i].Regions = nil
+		for _, reg := range later[i].Regions {
+			box := spec.moves(o, was.X, was.Y, reg.Pixels(was.X, was.Y)).Intersect(image.Rectangle{Max: is})
+			if !box.Empty() {
+				moved[i].Regions = append(moved[i].Regions, regionOf(box, is.X, is.Y))
+			}
+		}
+	}
+	return moved
+}

@@ -50,6 +50,11 @@ func (r Region) Pixels(w, h int) image.Rectangle {
 	return image.Rect(x0, y0, x1, y1)
 }
 
+// regionOf is a box of a picture of w x h pixels as a region whose Pixels there are the box.
+func regionOf(box image.Rectangle, w, h int) Region {
+	return Region{X0: box.Min.X * h, X1: box.Max.X * h, Y0: box.Min.Y * w, Y1: box.Max.Y * w, Of: w * h, Truncate: true}
+}
+
 const paramMargin = "margin"
 
 // grown is a box with a margin on all sides, a share of its shorter side; below 0 it is
