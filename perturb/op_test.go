@@ -41,8 +41,7 @@ func drawRegion(t *rapid.T) Region {
 	return r
 }
 
-func drawOp(t *rapid.T) Op {
-	spec := rapid.SampledFrom(Ops()).Draw(t, "op")
+func drawOp(t *rapid.T, spec Spec) Op {
 	op := Op{Name: spec.Name, Params: map[string]float64{}}
 	if len(spec.Fills) > 0 {
 		op.Fill = rapid.SampledFrom(append(spec.Fills, "")).Draw(t, "fill")
@@ -77,39 +76,46 @@ func apply(t interface{ Fatal(...any) }, op Op, img image.Image, seed uint64) *P
 // the size stays (but for pad, downscale, crop and turns to the side), and what is inside the ranges is no error.
 func TestOpsArePure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, op, seed := drawPixels(t), drawOp(t), rapid.Uint64().Draw(t, "seed")
-		before := bytes.Clone(p.Pix)
-		a, b := apply(t, op, p, seed), apply(t, op, p, seed)
-		if !bytes.Equal(p.Pix, before) {
-			t.Fatal("the source was changed")
-		}
-		if a.Channels != b.Channels || !bytes.Equal(a.Pix, b.Pix) {
-			t.Fatal("the same seed, other pixels")
-		}
-		switch side := int(op.Params["max_side_px"]); {
-		case op.Name == "downscale" && op.Params["max_side_px"] > 0 && max(p.W, p.H) > side:
-			if max(a.W, a.H) != side || a.W > p.W || a.H > p.H {
-				t.Fatalf("%dx%d scaled down to %d is %dx%d", p.W, p.H, side, a.W, a.H)
-			}
-		case op.Name == "pad":
-			if a.W != max(p.W, p.H) || a.H != a.W {
-				t.Fatalf("padded to %dx%d", a.W, a.H)
-			}
-		case op.Name == "crop":
-			if a.W > p.W || a.H > p.H {
-				t.Fatalf("%dx%d was cropped to %dx%d", p.W, p.H, a.W, a.H)
-			}
-		case op.Name == "rotate" && math.Abs(op.Params["degrees"]) == 90:
-			if a.W != p.H || a.H != p.W {
-				t.Fatalf("%dx%d was turned into %dx%d", p.W, p.H, a.W, a.H)
-			}
-		case a.W != p.W || a.H != p.H:
-			t.Fatalf("%dx%d became %dx%d", p.W, p.H, a.W, a.H)
-		}
-		if len(a.Pix) != a.W*a.H*a.Channels {
-			t.Fatalf("%d bytes", len(a.Pix))
+		p, seed := drawPixels(t), rapid.Uint64().Draw(t, "seed")
+		for _, spec := range Ops() {
+			pure(t, drawOp(t, spec), p, seed)
 		}
 	})
+}
+
+func pure(t *rapid.T, op Op, p *Pixels, seed uint64) {
+	before := bytes.Clone(p.Pix)
+	a := apply(t, op, p, seed)
+	if !bytes.Equal(p.Pix, before) { // a second time could undo it
+		t.Fatalf("%s changed the source", op.Name)
+	}
+	b := apply(t, op, p, seed)
+	if a.Channels != b.Channels || !bytes.Equal(a.Pix, b.Pix) {
+		t.Fatalf("%s: the same seed, other pixels", op.Name)
+	}
+	switch side := int(op.Params["max_side_px"]); {
+	case op.Name == "downscale" && op.Params["max_side_px"] > 0 && max(p.W, p.H) > side:
+		if max(a.W, a.H) != side || a.W > p.W || a.H > p.H {
+			t.Fatalf("%dx%d scaled down to %d is %dx%d", p.W, p.H, side, a.W, a.H)
+		}
+	case op.Name == "pad":
+		if a.W != max(p.W, p.H) || a.H != a.W {
+			t.Fatalf("padded to %dx%d", a.W, a.H)
+		}
+	case op.Name == "crop":
+		if a.W > p.W || a.H > p.H {
+			t.Fatalf("%dx%d was cropped to %dx%d", p.W, p.H, a.W, a.H)
+		}
+	case op.Name == "rotate" && math.Abs(op.Params["degrees"]) == 90:
+		if a.W != p.H || a.H != p.W {
+			t.Fatalf("%dx%d was turned into %dx%d", p.W, p.H, a.W, a.H)
+		}
+	case a.W != p.W || a.H != p.H:
+		t.Fatalf("%dx%d became %dx%d", p.W, p.H, a.W, a.H)
+	}
+	if len(a.Pix) != a.W*a.H*a.Channels {
+		t.Fatalf("%d bytes", len(a.Pix))
+	}
 }
 
 // Nothing outside the region changes.
