@@ -22,7 +22,7 @@ func examplesOf() map[string][]string {
 		"show":            {"assay show", "assay show --item ITEM --out look"},
 		"prompts list":    {"assay prompts list"},
 		"prompts show":    {"assay prompts show cot"},
-		"perturb":         {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --sweep opacity=.1,.3,.6 IMAGE", "assay perturb --list"},
+		"perturb":         {"assay perturb --region 30,35,70,65 IMAGE", "assay perturb --sweep thickness_px=1,4,16 IMAGE", "assay perturb --list"},
 		"config schema":   {"assay config schema --out bench.schema.json"},
 		"contamination":   {"assay contamination --dataset cases --limit 8"},
 		"dataset filter":  {"assay dataset filter --dataset cases --duplicates both --leaks L3 --out kept"},

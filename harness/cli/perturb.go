@@ -22,7 +22,7 @@ func perturbCommand(s streams) *cli.Command {
 		ArgsUsage: "[IMAGE ...]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
-			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as opacity=.1,.3,.6; --condition says of which condition"},
+			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as thickness_px=1,4,16; --condition says of which condition"},
 			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
 			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
 			&cli.StringFlag{Name: "condition", Usage: "one `C`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"},

@@ -150,7 +150,7 @@ func TestLevels(t *testing.T) {
 	it := dataset.Item{ID: "ramp", Type: dataset.TypeSpatial, Answer: "here", Options: []dataset.Option{{Text: "here"}, {Text: "there"}},
 		Regions: map[string][]perturb.Region{"": {{X0: 30, Y0: 30, X1: 70, Y1: 70}}}}
 	s := previewSubject{Name: "ramp", Item: it, Made: true, File: file, Seed: 1, Pixels: 1}
-	sw, err := levelsOf("opacity=.9,0,0.5, .9", "")
+	sw, err := levelsOf("opacity=.9,0,0.5, .9", "VH-HM")
 	if err != nil || sw.Condition != "VH-HM" || !slices.Equal(sw.Levels, []float64{0, .5, .9}) {
 		t.Fatalf("%+v, %v", sw, err)
 	}
@@ -175,7 +175,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("level %v: %+v", sw.Levels[i], d)
 		}
 	}
-	if _, err := levelsOf("opacity=0,.01,.02,.03,.04,.05,.06,.07,.08,.09,.1,.11,.12", ""); err == nil {
+	if _, err := levelsOf("opacity=0,.01,.02,.03,.04,.05,.06,.07,.08,.09,.1,.11,.12", "VH-HM"); err == nil {
 		t.Error("thirteen levels are drawn")
 	}
 	if _, _, err := levels(make([]previewSubject, 13), sw); err == nil {

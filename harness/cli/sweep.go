@@ -18,13 +18,13 @@ const (
 	mostLevels   = 12
 )
 
-// levelsOf reads "opacity=.1,.3,.6": a parameter of the condition named, or, where none
+// levelsOf reads "thickness_px=1,4,16": a parameter of the condition named, or, where none
 // is, of the one that shows it best.
 func levelsOf(levels, condition string) (perturb.Sweep, error) {
 	var sw perturb.Sweep
 	name, list, ok := strings.Cut(levels, "=")
 	if !ok {
-		return sw, fmt.Errorf("expected PARAMETER=LEVELS, such as opacity=.1,.3,.6, found %q", levels)
+		return sw, fmt.Errorf("expected PARAMETER=LEVELS, such as thickness_px=1,4,16, found %q", levels)
 	}
 	sw.Param = strings.TrimSpace(name)
 	known, err := withParam(sw.Param, condition)
