@@ -105,7 +105,9 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 			return nil, fmt.Errorf("%s: dataset %s: %w", d.At, d.Name, err)
 		}
 		set.KeepDrawn()
-		if slices.ContainsFunc(cfg.Studies, func(s config.Study) bool { return s.Dataset == d.Name && slices.Contains(s.Conditions, study.OtherImage) }) {
+		if slices.ContainsFunc(cfg.Studies, func(s config.Study) bool {
+			return s.Dataset == d.Name && slices.Contains(s.Conditions, study.OtherImage)
+		}) {
 			dataset.Pair(set, cfg.Seed)
 		}
 		if cfg.Rules == results.RulesReleased {
