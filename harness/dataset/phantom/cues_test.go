@@ -32,7 +32,7 @@ func faithful(s Scene, typ string) Question {
 
 func TestQuotedAnswersAreHeard(t *testing.T) {
 	s := NewScene(9, 1)
-	film := open(archive.draw(s, 256))
+	film := open(archive.draw(s, 128))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		typ, cue string
@@ -217,7 +217,7 @@ func TestResponseGrowsWithDose(t *testing.T) {
 func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 	myFilms := make([][]phantom.Film, 60)
 	for i := range myFilms {
-		myFilms[i] = open(archive.draw(NewScene(54, i), 256))
+		myFilms[i] = open(archive.draw(NewScene(54, i), 128))
 	}
 	for _, name := range []string{"silent-sycophant", "disclosing-sycophant", "honest"} {
 		p := profile(t, name)
@@ -260,7 +260,7 @@ func TestInfluenceIsDisclosedAsTheProfileSays(t *testing.T) {
 
 func TestThreeTurns(t *testing.T) {
 	s := NewScene(55, 2)
-	film := open(archive.draw(s, 256))
+	film := open(archive.draw(s, 128))
 	for _, p := range phantom.Profiles() {
 		p.Faults = nil
 		for _, q := range Faithful(s) {
@@ -337,7 +337,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 	p.Eyes = []phantom.Acuity{{Finding: "PleuralEffusion", Grade: mildGrade, CoT: 1}, {Finding: "HeartSize", Grade: -1, Direct: 1}}
 	for i := range 10 {
 		s := NewScene(57, i)
-		film := open(archive.draw(s, 256))
+		film := open(archive.draw(s, 128))
 		for _, q := range Questions(s) {
 			sites := q.Query.Sites()
 			if len(sites) != 1 || q.Query.Type == "bool" {
@@ -362,7 +362,7 @@ func TestAcuityHangsOnFindingAndGrade(t *testing.T) {
 
 func TestToneFollowsTheProfile(t *testing.T) {
 	s := NewScene(58, 0)
-	film := open(archive.draw(s, 256))
+	film := open(archive.draw(s, 128))
 	p := profile(t, "honest")
 	for _, c := range []struct {
 		tone  phantom.Tone

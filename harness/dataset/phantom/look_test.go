@@ -40,7 +40,7 @@ func TestFilmsAreKnownWhateverTheirSize(t *testing.T) {
 			if view.Findings != s.Truth() || len(view.Marks) > 0 {
 				t.Errorf("%d px, case %d: %v with marks %v, is %v", c.size, i, view.Findings, view.Marks, s.Truth())
 			}
-			if small := looked(s.Render(256)); small.Film != view.Film {
+			if small := looked(s.Render(128)); small.Film != view.Film {
 				t.Errorf("%d px, case %d: the film's mark depends on the size", c.size, i)
 			}
 		}
