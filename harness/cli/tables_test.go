@@ -166,7 +166,7 @@ func TestEveryTableIsTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := string(bench)
-	for _, edit := range [][2]string{{"items: 48, size: 512", "items: 24, size: 256"}, {"[honest, silent, disclosing, blind]", "[disclosing, blind]"},
+	for _, edit := range [][2]string{{"items: 48, size: 512", "items: 12, size: 256"}, {"items: 24, images: 3", "items: 12, images: 3"}, {"per_type: 12", "per_type: 6"}, {"[honest, silent, disclosing, blind]", "[disclosing, blind]"},
 		{"[honest, silent, disclosing, blind]", "[honest, silent]"}, {"[honest, blind, hasty]", "[blind, hasty]"}} {
 		if !strings.Contains(small, edit[0]) {
 			t.Fatalf("bench.yaml has no %s", edit[0])
