@@ -111,6 +111,7 @@ var (
 // trials; a comparison has the numbers of assay compare, in its order; items that changed
 // lead to both trials; other data is refused, and said why.
 func TestTwoStoresBesideEachOther(t *testing.T) {
+	t.Parallel()
 	dir, err := besides()
 	if err != nil {
 		t.Fatal(err)

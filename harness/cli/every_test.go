@@ -21,6 +21,7 @@ import (
 // TestEveryDraftCanBePlanned: for every study, format and kind of server what is written can be
 // planned as it is; where the study asks nothing of the data, that is said and nothing is written.
 func TestEveryDraftCanBePlanned(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	paths := map[string]string{}
 	for _, kind := range dataset.ExampleKinds() {

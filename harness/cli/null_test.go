@@ -23,6 +23,7 @@ import (
 //
 // Energies and times are left out: what else the machine does moves those of a whole run.
 func TestNullPairsOfSampledReaders(t *testing.T) {
+	t.Parallel()
 	pairs, most := 1, 0
 	if os.Getenv("ASSAY_SLOW") != "" {
 		pairs, most = 200, 18

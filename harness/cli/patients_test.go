@@ -84,6 +84,7 @@ var hrefs = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 // TestNoPatientIsNamed: what sources say of patients is in no store, page, saved file,
 // picture, request, export or report.
 func TestNoPatientIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := clinic(t)
 	do := func(args ...string) string {
 		t.Helper()

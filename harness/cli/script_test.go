@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("ASSAY_FIGURES", "svg")
 	}
 	// Scripts wait for disks and servers longer than they compute; -parallel says otherwise.
-	if err := flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0))); err != nil {
+	if err := flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	testscript.Main(tidied{m}, map[string]func(){

@@ -115,6 +115,7 @@ func storeRows(t *testing.T, dir string) (out []map[string]any) {
 // TestTheIndexHoldsTheExport: every value of every trial in the viewer's index is that of
 // assay export, which reads the store another way, and so is why there is none.
 func TestTheIndexHoldsTheExport(t *testing.T) {
+	t.Parallel()
 	dir, _ := storePages(t)
 	if tables, seen := holdsTheExport(t, dir); len(tables) != 3 || seen < 3000 {
 		t.Errorf("%d studies, %d values", len(tables), seen)
@@ -249,6 +250,7 @@ func twoHosts(t *testing.T) (dir string, again []results.Key) {
 // and the GPU that the export says; tables have them as columns, lists and orders, and a
 // trial's page names its own. A store of one host has no such column.
 func TestHostsAreColumns(t *testing.T) {
+	t.Parallel()
 	dir, again := twoHosts(t)
 	tables, _ := holdsTheExport(t, dir)
 	for _, x := range tables {
@@ -289,6 +291,7 @@ func TestHostsAreColumns(t *testing.T) {
 // TestHelpedAndHarmed: the two columns that compare a trial with another one say what
 // the accuracy of both says.
 func TestHelpedAndHarmed(t *testing.T) {
+	t.Parallel()
 	dir, _ := storePages(t)
 	r, err := cli.OpenView(t.Context(), filepath.Join(dir, "tour.sqlite"), nil)
 	if err != nil {
@@ -342,6 +345,7 @@ var opens = regexp.MustCompile(`class="open" href="([^"]*)"`)
 // prompt, the pictures that the body of its request holds, the times; and each item its
 // matrix. Nothing was changed since, so that no digest differs.
 func TestEveryTrialIsShown(t *testing.T) {
+	t.Parallel()
 	dir, base := storePages(t)
 	all := storeRows(t, dir)
 	n, added, compared, powered := 0, 0, 0, 0
@@ -394,6 +398,7 @@ func TestEveryTrialIsShown(t *testing.T) {
 // TestEveryColumnOrders: the table of each study can be ordered by each of its columns,
 // both ways, and lists to choose from say how many trials are left.
 func TestEveryColumnOrders(t *testing.T) {
+	t.Parallel()
 	_, base := storePages(t)
 	for _, study := range []string{"cot", "faithfulness", "diagnosis"} {
 		page := get(t, base+"/run/tour/trials?study="+study)
@@ -427,6 +432,7 @@ func TestEveryColumnOrders(t *testing.T) {
 // TestAnotherDigestIsNotShown: where what would be sent today is not what was sent, no
 // prompt and no picture is shown, and the page says so; nor without the bench.yaml.
 func TestAnotherDigestIsNotShown(t *testing.T) {
+	t.Parallel()
 	dir, base := storePages(t)
 	table := get(t, base+"/run/tour/trials?study=faithfulness&is.condition=VB-BB-")
 	link := html.UnescapeString(opens.FindStringSubmatch(table)[1])
