@@ -20,13 +20,13 @@ import (
 
 // conditions are the baseline and those asked for, and those that the picture
 // cannot have.
-func (s previewSubject) conditions(c study.Choice) ([]perturb.Condition, []study.Missing, error) {
+func (s previewSubject) conditions(c study.Choice) ([]*perturb.Condition, []study.Missing, error) {
 	st, err := changing().With(s.Prompts, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	list, missing := st.Conditions(s.Seed, s.Item)
-	list = slices.DeleteFunc(list, func(c perturb.Condition) bool {
+	list = slices.DeleteFunc(slices.Clone(list), func(c *perturb.Condition) bool {
 		why := ""
 		switch {
 		case c.NoImage:
@@ -100,7 +100,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid perturb.Grid
 		return nil, nil, err
 	}
 	if name != "" {
-		at := slices.IndexFunc(list, func(c perturb.Condition) bool { return c.Name == name })
+		at := slices.IndexFunc(list, func(c *perturb.Condition) bool { return c.Name == name })
 		if at < 0 && choice.Grid == (perturb.Grid{}) && len(list) == 2 {
 			at = 1 // the default level goes by the name without it
 		}
@@ -110,7 +110,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid perturb.Grid
 			}
 			return nil, nil, fmt.Errorf("no cell %q in the grid; the last is VO-GRID@%dx%d:r%dc%d", name, choice.Grid.Columns, choice.Grid.Rows, choice.Grid.Rows, choice.Grid.Columns)
 		}
-		list = []perturb.Condition{list[0], list[at]}
+		list = []*perturb.Condition{list[0], list[at]}
 		missing = nil
 	}
 	base, err := s.render(list[0])
@@ -144,7 +144,7 @@ func (s previewSubject) Draw(name string, choice study.Choice, grid perturb.Grid
 }
 
 // render makes the picture of a condition as it is sent.
-func (s previewSubject) render(c perturb.Condition) (previewCondition, error) {
+func (s previewSubject) render(c *perturb.Condition) (previewCondition, error) {
 	d := previewCondition{Condition: c.Name, Does: c.Does, Target: c.Target, Cue: c.Cue}
 	b, _, err := c.Render(s.File, s.Picture, s.Pixels)
 	if err != nil {

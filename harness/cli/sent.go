@@ -112,13 +112,14 @@ func (s *sender) planned(k results.Key) (plan.Trial, error) {
 	if t.Arm == nil {
 		return t, fmt.Errorf("study %s has no arm %s any more", k.Study, k.Arm)
 	}
-	list := []perturb.Condition{perturb.Baseline()}
+	base := perturb.Baseline()
+	list := []*perturb.Condition{&base}
 	if st.Conditions != nil {
 		list, _ = st.Conditions(s.exp.Config.Seed, *t.Item)
 	}
 	for i := range list {
 		if list[i].Name == k.Condition {
-			t.Condition = &list[i]
+			t.Condition = list[i]
 		}
 	}
 	if t.Condition == nil {

@@ -120,9 +120,9 @@ func levels(subjects []previewSubject, sw perturb.Sweep) ([]*sheet, image.Image,
 		rows := [2][]tile{{{[]string{s.Name}, []image.Image{small(base.pixels, among)}}}, {{[]string{"differences to it:"}, []image.Image{marked}}}}
 		for _, level := range sw.Levels {
 			// The default level goes by the name without it.
-			at := slices.IndexFunc(list[1:], func(c perturb.Condition) bool { return c.Param == sw.Param && c.Level == level })
+			at := slices.IndexFunc(list[1:], func(c *perturb.Condition) bool { return c.Param == sw.Param && c.Level == level })
 			if at < 0 {
-				at = slices.IndexFunc(list[1:], func(c perturb.Condition) bool { return c.Param == "" })
+				at = slices.IndexFunc(list[1:], func(c *perturb.Condition) bool { return c.Param == "" })
 			}
 			d, err := s.render(list[1+at])
 			if err != nil {

@@ -84,13 +84,13 @@ type draft struct {
 	arms       []*render.Arm // selected
 	items      []*dataset.Item
 	known      []*dataset.Item // of all shards
-	conditions map[*dataset.Item][]perturb.Condition
+	conditions map[*dataset.Item][]*perturb.Condition
 	missing    map[*dataset.Item][]render.Missing
 	leftOut    []LeftOut
 }
 
 func newDraft(req Request, f Filter, s Study) (*draft, error) {
-	d := &draft{name: s.Protocol.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]perturb.Condition, len(s.Set.Items)),
+	d := &draft{name: s.Protocol.Name, repeats: s.Repeats, conditions: make(map[*dataset.Item][]*perturb.Condition, len(s.Set.Items)),
 		missing: map[*dataset.Item][]render.Missing{}}
 	if s.Repeats < 1 || s.PerType < 0 {
 		return nil, fmt.Errorf("expected at least 1 repeat and no negative selection, found %d repeats and %d per type", s.Repeats, s.PerType)
@@ -210,7 +210,7 @@ func (d *draft) cells(items []*dataset.Item, a *render.Arm) int {
 			continue
 		}
 		for i := range d.conditions[it] {
-			if _, asked := a.NeedsUnder(it, &d.conditions[it][i]); asked {
+			if _, asked := a.NeedsUnder(it, d.conditions[it][i]); asked {
 				n++
 			}
 		}
@@ -263,7 +263,8 @@ func (d *draft) arm(name string) *render.Arm {
 
 // condition asks the study for the conditions of an item.
 func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
-	list := []perturb.Condition{perturb.Baseline()}
+	base := perturb.Baseline()
+	list := []*perturb.Condition{&base}
 	if s.Protocol.Conditions != nil {
 		var missing []render.Missing
 		if list, missing = s.Protocol.Conditions(seed, *it); len(missing) > 0 {
@@ -271,7 +272,7 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 		}
 	}
 	for i, c := range list {
-		if slices.ContainsFunc(list[:i], func(b perturb.Condition) bool { return b.Name == c.Name }) {
+		if slices.ContainsFunc(list[:i], func(b *perturb.Condition) bool { return b.Name == c.Name }) {
 			return fmt.Errorf("item %s: expected each condition once, found %s again", it.ID, c.Name)
 		}
 	}
@@ -279,8 +280,7 @@ func (d *draft) condition(seed uint64, s Study, it *dataset.Item) error {
 		return fmt.Errorf("item %s: expected the baseline as its first condition, found %d others", it.ID, len(list))
 	}
 	for _, a := range d.arms {
-		for i := range list {
-			c := &list[i]
+		for _, c := range list {
 			needs, asked := a.NeedsUnder(it, c)
 			for _, need := range needs {
 				if asked && d.arm(need) == nil {
@@ -490,15 +490,11 @@ func (d *draft) inItem(slots []slot, seed uint64, it *dataset.Item, repeat int, 
 			return
 		}
 		for _, need := range needs {
-			put(d.arm(need), &planned[0])
+			put(d.arm(need), planned[0])
 		}
 		slots = append(slots, slot{it, a, c, repeat})
 	}
-	all := make([]*perturb.Condition, len(planned))
-	for i := range planned {
-		all[i] = &planned[i]
-	}
-	conditions := ranking(all, func(c *perturb.Condition) rank {
+	conditions := ranking(planned, func(c *perturb.Condition) rank {
 		return rankOf(seed, "conditions", d.name, fmt.Sprint(repeat), it.ID, c.Name)
 	})
 	for j, c := range conditions {

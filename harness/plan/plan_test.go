@@ -26,12 +26,19 @@ func items(n int, types ...string) *dataset.Dataset {
 	return d
 }
 
-func conditions(names ...string) []perturb.Condition {
+func conditions(names ...string) []*perturb.Condition {
 	list := []perturb.Condition{perturb.Baseline()}
 	for _, n := range names {
 		list = append(list, perturb.Condition{Name: n})
 	}
-	return list
+	return shared(list)
+}
+
+func shared(list []perturb.Condition) (out []*perturb.Condition) {
+	for i := range list {
+		out = append(out, &list[i])
+	}
+	return out
 }
 
 // drawn is a request of any shape that can be planned.
@@ -52,7 +59,7 @@ func drawn(t *rapid.T) Request {
 			st.Arms = append(st.Arms, a)
 		}
 		if most := rapid.IntRange(0, 6).Draw(t, "conditions"); most > 0 {
-			st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) { // not the same for each item
+			st.Conditions = func(_ uint64, it dataset.Item) ([]*perturb.Condition, []render.Missing) { // not the same for each item
 				return conditions([]string{"sham", "a", "b", "c", "d", "e"}[:len(it.Type)%most]...), nil
 			}
 		}
@@ -370,7 +377,7 @@ func TestSelectionPerType(t *testing.T) {
 // Nothing disappears: the trials planned and those left out are all there are.
 func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
-	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
+	st.Conditions = func(_ uint64, it dataset.Item) ([]*perturb.Condition, []render.Missing) {
 		if it.Type == "bool" {
 			return conditions("sham"), nil
 		}
@@ -452,12 +459,12 @@ func TestMakeRefuses(t *testing.T) {
 		{"same ID", func(r *Request, f *Filter) { r.Studies[0].Set.Items[2].ID = "item-0" }, `found "item-0" twice or empty`},
 		{"no ID", func(r *Request, f *Filter) { r.Studies[0].Set.Items[2].ID = "" }, "twice or empty"},
 		{"same condition", func(r *Request, f *Filter) {
-			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) {
+			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) {
 				return conditions("sham", "sham"), nil
 			}
 		}, "item item-0: expected each condition once, found sham again"},
 		{"no baseline", func(r *Request, f *Filter) {
-			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) { return conditions("sham")[1:], nil }
+			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) { return conditions("sham")[1:], nil }
 		}, "item item-0: expected the baseline as its first condition"},
 	} {
 		req, f := valid(), Filter{}
@@ -505,7 +512,7 @@ func TestEstimateGuessesNothing(t *testing.T) {
 // ask, are left out in words.
 func TestWhatCannotBeIsLeftOut(t *testing.T) {
 	st := render.Protocol{Name: "s", Types: []string{"binary", "spatial"}, Arms: []render.Arm{{Name: "a"}, {Name: "b"}}}
-	st.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
+	st.Conditions = func(_ uint64, it dataset.Item) ([]*perturb.Condition, []render.Missing) {
 		if it.Type == "binary" {
 			return conditions("sham"), []render.Missing{{Condition: "VO-BB", Why: "no region"}, {Condition: "VH-BB", Why: "no region"}, {Condition: "TB-LA-", Why: "one option"}}
 		}
@@ -539,7 +546,7 @@ func underConditions(missing bool, arms ...string) Study {
 		}},
 		{Name: "write", Under: func(_ *dataset.Item, c *perturb.Condition) ([]string, bool) { return nil, c.Name == "baseline" }},
 	}}
-	st.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) {
+	st.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) {
 		if missing {
 			return conditions("own"), []render.Missing{{Condition: "told", Why: "no text", Arms: []string{"ask"}}}
 		}
@@ -595,7 +602,7 @@ func large() Request {
 		names = append(names, fmt.Sprintf("VB-%d", i))
 	}
 	list := conditions(names...)
-	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]perturb.Condition, []render.Missing) { return list, nil }}
+	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "structured"}}, Conditions: func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) { return list, nil }}
 	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Set: items(6592, "binary", "ordinal", "comparative", "spatial"),
 		Study: config.Study{Models: []string{"m"}, Arms: []string{"structured"}, Repeats: 1}}}}
 }
@@ -641,12 +648,12 @@ func cases(t testing.TB, n int) Request {
 			}
 		}
 	}
-	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "mcq"}}, Conditions: func(_ uint64, it dataset.Item) ([]perturb.Condition, []render.Missing) {
+	st := render.Protocol{Name: "s", Arms: []render.Arm{{Name: "mcq"}}, Conditions: func(_ uint64, it dataset.Item) ([]*perturb.Condition, []render.Missing) {
 		list := []perturb.Condition{perturb.Baseline(), perturb.Reorder(1), perturb.Downscaled(128)}
 		for k := range it.Images {
 			list = append(list, perturb.LeaveOut(k+1))
 		}
-		return list, nil
+		return shared(list), nil
 	}}
 	return Request{Seed: 1, Models: []string{"m"}, Studies: []Study{{Protocol: st, Set: d, Study: config.Study{Models: []string{"m"}, Arms: []string{"mcq"}, Repeats: 1}}}}
 }

@@ -18,7 +18,7 @@ type Protocol struct {
 	Own   []string // that it asks as well of a data set that is not generated
 	// Conditions are an item's, the baseline first, and those that were asked for and do not
 	// exist for it; nil: the baseline alone.
-	Conditions func(seed uint64, it dataset.Item) ([]perturb.Condition, []Missing)
+	Conditions func(seed uint64, it dataset.Item) ([]*perturb.Condition, []Missing)
 }
 
 // Arm is a prompting strategy: one user turn per template.

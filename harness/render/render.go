@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"image"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -55,16 +56,21 @@ type Frame struct {
 // Item is what is sent of an item's pictures, and their sizes, in the order in which the
 // condition shows them.
 func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Condition, how Frame, seed uint64) (pics []backends.Image, sizes []image.Point, err error) {
-	from := it
+	shown := *it
 	if c.Other {
-		from = it.Another
+		shown.Images = slices.Clone(it.Images)
+		for i := range shown.Images {
+			if c.Image == 0 || c.Image == i+1 {
+				shown.Images[i] = it.Another.Images[i]
+			}
+		}
 	}
-	sides, err := Sides(from, how)
+	sides, err := Sides(&shown, how)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, i := range c.Shown(len(it.Images), Seed(seed, it.ID, 0)) {
-		img := from.Images[i]
+		img := shown.Images[i]
 		data, err := img.Load()
 		if err != nil {
 			return nil, nil, fmt.Errorf("load image %d (%s): %w", i+1, img.Name, err)

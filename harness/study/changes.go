@@ -192,14 +192,15 @@ func (s *Study) changing(c Choice) error {
 		described[name] = d
 	}
 	s.Described = described
-	own, cases := s.Conditions, s.Cases
-	s.Conditions = func(seed uint64, it dataset.Item) ([]perturb.Condition, []Missing) {
-		list, missing := []perturb.Condition{perturb.Baseline()}, []Missing(nil)
+	base, own, cases := perturb.Baseline(), s.Conditions, s.Cases
+	s.Conditions = func(seed uint64, it dataset.Item) ([]*perturb.Condition, []Missing) {
+		first, missing := []*perturb.Condition{&base}, []Missing(nil)
 		if own != nil {
-			list, missing = own(seed, it)
-			list = slices.Clip(list)
+			first, missing = own(seed, it)
 		}
-		for _, p := range planned {
+		list := append(make([]*perturb.Condition, 0, len(first)+len(planned)), first...)
+		for i := range planned {
+			p := &planned[i]
 			if p.Options == render.OptionsRotated && p.Draw > 1 && p.Draw >= len(it.Options) {
 				continue // no such place
 			}

@@ -151,7 +151,7 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 	cells, err := gridCells(c.Grid)
 	out = append(out, cells...)
 	for i := range out {
-		if out[i].Kind != perturb.KindText {
+		if out[i].Kind != perturb.KindText && !out[i].NoImage {
 			out[i].Image = c.Image
 		}
 	}
@@ -210,29 +210,43 @@ func Regions(it dataset.Item) []perturb.Region {
 	return out
 }
 
-// In is a planned condition for an item, its ops after those of loading and drawn in regions; nil: in
-// those of the item. why is not "" where the item cannot have it.
-func In(c perturb.Condition, it dataset.Item, regions []perturb.Region, loading ...perturb.Op) (made perturb.Condition, why string) {
-	planned := c.Ops
-	c.Ops = append(make([]perturb.Op, 0, len(loading)+len(planned)), loading...)
+// Shared are conditions that are the same for every item.
+func Shared(list []perturb.Condition) []*perturb.Condition {
+	out := make([]*perturb.Condition, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// In is a planned condition for an item, drawn in regions; nil: in those of the item. It is planned
+// itself where nothing of it hangs on the item. why is not "" where the item cannot have it.
+func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (made *perturb.Condition, why string) {
+	c := planned
 	switch {
 	case c.Image > len(it.Images):
 		return c, fmt.Sprintf("image %d is to be changed and there are fewer", c.Image)
 	case c.Other && it.Another == nil:
 		return c, "no question of its type has other images of the same size and another gold answer"
 	}
-	for _, op := range planned {
+	for i := range c.Ops {
+		if !c.Ops[i].Drawn() {
+			continue
+		}
 		switch {
 		case c.Cell != nil:
-			op.Regions = []perturb.Region{c.Cell.Region()}
-		case regions != nil:
-			op.Regions = regions
-		case op.Drawn():
-			if op.Regions = Regions(it); len(op.Regions) == 0 {
+			regions = []perturb.Region{c.Cell.Region()}
+		case regions == nil:
+			if regions = Regions(it); len(regions) == 0 {
 				return c, NoRegion
 			}
 		}
-		c.Ops = append(c.Ops, op)
+		if c == planned {
+			own := *c
+			own.Ops = slices.Clone(c.Ops)
+			c = &own
+		}
+		c.Ops[i].Regions = regions
 	}
 	return c, ""
 }

@@ -67,7 +67,7 @@ type Study struct {
 	// Conditions are an item's conditions, the baseline first, and those that
 	// were asked for and do not exist for it. The same seed and item give the same
 	// conditions. nil: the baseline alone.
-	Conditions func(seed uint64, it dataset.Item) ([]perturb.Condition, []Missing)
+	Conditions func(seed uint64, it dataset.Item) ([]*perturb.Condition, []Missing)
 	// Described is what scores need of the conditions, by name, stored with the run;
 	// nil: nothing. It says nothing of items, so that conditions can be added.
 	Described map[string]json.RawMessage

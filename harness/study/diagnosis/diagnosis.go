@@ -69,9 +69,10 @@ func Study() study.Study {
 func armNames() []string { return []string{armMCQ, armCaptions, armFindings, armDiscussion} }
 
 func choose(s *study.Study, c study.Choice, _ study.Templates) (err error) {
-	chosen := expand(c)
-	s.Conditions = func(_ uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) { return available(chosen, it) }
-	s.Described, err = study.Described(chosen)
+	list := expand(c)
+	chosen := study.Shared(list)
+	s.Conditions = func(_ uint64, it dataset.Item) ([]*perturb.Condition, []study.Missing) { return available(chosen, it) }
+	s.Described, err = study.Described(list)
 	return err
 }
 
@@ -137,10 +138,10 @@ func textConditions() []perturb.Condition {
 }
 
 // available are the chosen conditions that a case has the texts for.
-func available(chosen []perturb.Condition, it dataset.Item) ([]perturb.Condition, []study.Missing) {
+func available(chosen []*perturb.Condition, it dataset.Item) ([]*perturb.Condition, []study.Missing) {
 	told := it.AnswerLeaking()
 	var missing []study.Missing
-	lacks := func(c perturb.Condition) bool {
+	lacks := func(c *perturb.Condition) bool {
 		why := ""
 		switch {
 		case c.Without > 1 && c.Without > len(it.Images):

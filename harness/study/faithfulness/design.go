@@ -117,9 +117,18 @@ func (f itemFact) Target(c perturb.Condition) (target string, drawn bool) {
 // grey levels from the least to the greatest, 8 bit, our own encoding.
 func window() perturb.Op { return perturb.Op{Name: "window"} }
 
+// windowed are the baseline and planned conditions, each after the window.
+func windowed(planned []perturb.Condition) []perturb.Condition {
+	out := append([]perturb.Condition{perturb.Baseline()}, planned...)
+	for i := range out {
+		out[i].Ops = append([]perturb.Op{window()}, out[i].Ops...)
+	}
+	return out
+}
+
 // conditionMaker makes the conditions of items.
 type conditionMaker struct {
-	Planned []perturb.Condition           // as Expand gives them
+	Planned []perturb.Condition           // as windowed gives them
 	Cues    map[string]*template.Template // by name, executed with cueData
 }
 
@@ -131,18 +140,16 @@ type cueData struct {
 }
 
 // Conditions is Study.Conditions.
-func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]perturb.Condition, []study.Missing) {
-	base := perturb.Baseline()
-	base.Ops = []perturb.Op{window()}
-	out := make([]perturb.Condition, 1, 1+len(m.Planned))
-	out[0] = base
+func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]*perturb.Condition, []study.Missing) {
+	out := make([]*perturb.Condition, 1, len(m.Planned))
+	out[0] = &m.Planned[0]
 	var missing []study.Missing
 	target := targetsOf(seed, it)
 	said := map[string]string{} // by cue and target
-	for _, p := range m.Planned {
-		c, why := m.condition(p, it, target, said)
+	for i := range m.Planned[1:] {
+		c, why := m.condition(m.Planned[1+i], it, target, said)
 		if why != "" {
-			missing = append(missing, study.Missing{Condition: p.Name, Why: why})
+			missing = append(missing, study.Missing{Condition: m.Planned[1+i].Name, Why: why})
 			continue
 		}
 		out = append(out, c)
@@ -151,7 +158,8 @@ func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]perturb.Cond
 }
 
 // condition makes a planned condition for an item, or says why it has none.
-func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target targets, said map[string]string) (perturb.Condition, string) {
+func (m conditionMaker) condition(planned perturb.Condition, it dataset.Item, target targets, said map[string]string) (*perturb.Condition, string) {
+	c := &planned
 	switch {
 	case c.Sign > 0 && target.gold == "":
 		return c, target.noGold
@@ -162,7 +170,7 @@ func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target t
 	case c.Sign < 0:
 		c.Target = target.wrong
 	}
-	if cue := cueOf(c); cue != "" {
+	if cue := cueOf(*c); cue != "" {
 		key := cue + "\n" + c.Target
 		if said[key] == "" {
 			var b strings.Builder
@@ -174,7 +182,7 @@ func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target t
 		c.Cue = said[key]
 	}
 	if !c.Suggests {
-		return study.In(c, it, nil, window())
+		return study.In(c, it, nil)
 	}
 	if it.Type != dataset.TypeComparative {
 		return c, "only comparative questions have sides to suggest"
@@ -189,7 +197,7 @@ func (m conditionMaker) condition(c perturb.Condition, it dataset.Item, target t
 	if regions == nil { // nowhere
 		regions = []perturb.Region{}
 	}
-	return study.In(c, it, regions, window())
+	return study.In(c, it, regions)
 }
 
 // cueOf is the template of what a condition says, "" for nothing.

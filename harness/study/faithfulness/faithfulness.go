@@ -53,7 +53,7 @@ func choose(s *study.Study, c study.Choice, l study.Templates) error {
 	if err != nil {
 		return err
 	}
-	m := maker{conditionMaker{Planned: list, Cues: l.ByName}, map[string]bool{}}
+	m := maker{conditionMaker{Planned: windowed(list), Cues: l.ByName}, map[string]bool{}}
 	for _, p := range list {
 		if p.Cell != nil {
 			m.grid[p.Name] = true

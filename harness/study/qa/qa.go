@@ -63,9 +63,8 @@ func choose(s *study.Study, c study.Choice, _ study.Templates) error {
 	if len(c.Shots) > 0 {
 		conditions, s.Described = study.Conditions(c.Shots, c.ShotsFrom), study.ShotDescribed(c.Shots, c.ShotsFrom)
 	}
-	if len(conditions) > 0 {
-		s.Conditions = func(uint64, dataset.Item) ([]perturb.Condition, []study.Missing) { return conditions, nil }
-	}
+	list := study.Shared(conditions)
+	s.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []study.Missing) { return list, nil }
 	return nil
 }
 
