@@ -204,6 +204,35 @@ type Picture struct {
 // EXIF orientation is not applied: llama.cpp, Ollama and vLLM show the stored
 // pixels, and so does the PNG.
 func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime string, err error) {
+	return c.RenderFrom(src, p, seed, func() (image.Image, error) { return c.Load(src, p) })
+}
+
+// Load is the picture of a file as it is before anything but loading was done to it, scaled down
+// to the longest side: the same for all conditions that load alike.
+func (c Condition) Load(src []byte, p Picture) (image.Image, error) {
+	format, w, h, err := Config(src)
+	if err != nil {
+		return nil, err
+	}
+	img, err := decode(format, src)
+	if err != nil {
+		return nil, err
+	}
+	if img, err = c.apply(img, 0, c.loading(), 0); err != nil {
+		return nil, err
+	}
+	if p.MaxSide > 0 && max(w, h) > p.MaxSide {
+		img = Shrink(img, p.MaxSide)
+	}
+	return img, nil
+}
+
+// Loading are the ops that belong to loading.
+func (c Condition) Loading() []Op { return c.Ops[:c.loading()] }
+
+// RenderFrom is Render of a picture that load gives (Load), which is asked for where the file's
+// own bytes are not sent.
+func (c Condition) RenderFrom(src []byte, p Picture, seed uint64, load func() (image.Image, error)) (out []byte, mime string, err error) {
 	if p.MaxSide < 0 {
 		return nil, "", fmt.Errorf("longest side %d: must be at least 1, or 0 to keep the size", p.MaxSide)
 	}
@@ -218,18 +247,11 @@ func (c Condition) Render(src []byte, p Picture, seed uint64) (out []byte, mime 
 		}
 		return src, "image/" + format, nil
 	}
-	img, err := decode(format, src)
+	img, err := load()
 	if err != nil {
 		return nil, "", err
 	}
-	load := c.loading()
-	if img, err = c.apply(img, 0, load, seed); err != nil {
-		return nil, "", err
-	}
-	if scale {
-		img = Shrink(img, p.MaxSide)
-	}
-	if img, err = c.apply(img, load, len(c.Ops), seed); err != nil {
+	if img, err = c.apply(img, c.loading(), len(c.Ops), seed); err != nil {
 		return nil, "", err
 	}
 	out, err = encodePNG(img, c.Kind == KindSham)

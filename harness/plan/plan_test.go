@@ -464,7 +464,9 @@ func TestMakeRefuses(t *testing.T) {
 			}
 		}, "item item-0: expected each condition once, found sham again"},
 		{"no baseline", func(r *Request, f *Filter) {
-			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) { return conditions("sham")[1:], nil }
+			r.Studies[0].Protocol.Conditions = func(uint64, dataset.Item) ([]*perturb.Condition, []render.Missing) {
+				return conditions("sham")[1:], nil
+			}
 		}, "item item-0: expected the baseline as its first condition"},
 	} {
 		req, f := valid(), Filter{}

@@ -35,10 +35,23 @@ func Seed(seed uint64, item string, n int) uint64 {
 type Renderer struct {
 	pixels *semaphore.Weighted
 
-	mu    sync.Mutex
-	of    map[[sha256.Size]byte]backends.Image
-	bytes int
+	mu     sync.Mutex
+	of     map[[sha256.Size]byte]backends.Image
+	bytes  int
+	loaded []*loaded // the latest, the last first
 }
+
+// loaded is a picture that several conditions begin with.
+type loaded struct {
+	key    [sha256.Size]byte
+	pixels int
+	once   sync.Once
+	img    image.Image
+	err    error
+}
+
+// keptPixels is as much as is kept of loaded pictures: 16 of 1,024 pixels a side, in 64 MB at most.
+const keptPixels = 16 << 20
 
 // New is a Renderer that keeps nothing yet.
 func New() *Renderer {
@@ -123,11 +136,14 @@ func Sizes(it *dataset.Item) []image.Point {
 // condition, the longest side or the server's formats demand other ones.
 func (r *Renderer) Picture(ctx context.Context, file []byte, c perturb.Condition, how perturb.Picture, seed uint64) (backends.Image, image.Point, error) {
 	// All that Render goes by.
-	key := sha256.Sum256(fmt.Appendf(nil, "%x %v %+v %+v %d", sha256.Sum256(file), c.Kind == perturb.KindSham, c.Ops, how, seed))
+	sum := sha256.Sum256(file)
+	key := sha256.Sum256(fmt.Appendf(nil, "%x %v %+v %+v %d", sum, c.Kind == perturb.KindSham, c.Ops, how, seed))
 	out, known := r.get(key)
 	if !known {
 		err := r.whileOne(ctx, file, func() (err error) {
-			out.Bytes, out.MIME, err = c.Render(file, how, seed)
+			out.Bytes, out.MIME, err = c.RenderFrom(file, how, seed, func() (image.Image, error) {
+				return r.load(sha256.Sum256(fmt.Appendf(nil, "%x %+v %d", sum, c.Loading(), how.MaxSide)), file, c, how)
+			})
 			return err
 		})
 		if err != nil {
@@ -140,6 +156,38 @@ func (r *Renderer) Picture(ctx context.Context, file []byte, c perturb.Condition
 		return backends.Image{}, image.Point{}, err
 	}
 	return out, image.Pt(w, h), nil
+}
+
+// load is c.Load, once for all conditions that load alike while a picture is kept.
+func (r *Renderer) load(key [sha256.Size]byte, file []byte, c perturb.Condition, how perturb.Picture) (image.Image, error) {
+	_, w, h, err := perturb.Config(file)
+	if err != nil {
+		return nil, err
+	}
+	size := image.Pt(w, h)
+	if how.MaxSide > 0 {
+		size = perturb.Shrunk(size, how.MaxSide)
+	}
+	l := &loaded{key: key, pixels: size.X * size.Y}
+	if l.pixels > keptPixels {
+		return c.Load(file, how)
+	}
+	r.mu.Lock()
+	if at := slices.IndexFunc(r.loaded, func(l *loaded) bool { return l.key == key }); at >= 0 {
+		l = r.loaded[at]
+		r.loaded = slices.Delete(r.loaded, at, at+1)
+	}
+	r.loaded = slices.Insert(r.loaded, 0, l)
+	sum := 0
+	for i, l := range r.loaded {
+		if sum += l.pixels; sum > keptPixels {
+			r.loaded = slices.Delete(r.loaded, i, len(r.loaded))
+			break
+		}
+	}
+	r.mu.Unlock()
+	l.once.Do(func() { l.img, l.err = c.Load(file, how) })
+	return l.img, l.err
 }
 
 // keptBytes is as much as is kept: a few hundred pictures of 512 pixels a side.

@@ -131,3 +131,74 @@ func TestARenderedPictureIsTheOneThatIsAskedFor(t *testing.T) {
 		t.Error("there is no end to what is kept")
 	}
 }
+
+// A picture that is used under many conditions is decoded once, and each is the one that it is by
+// itself; pictures that are not used any more make room.
+func TestAPictureIsDecodedOnce(t *testing.T) {
+	src := image.NewGray(image.Rect(0, 0, 90, 60))
+	for i := range src.Pix {
+		src.Pix[i] = uint8(i * i)
+	}
+	file, err := perturb.EncodePNG(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New()
+	var first image.Image
+	var wg sync.WaitGroup
+	for i := range 40 {
+		c := perturb.Condition{Name: "x", Ops: []perturb.Op{{Name: "blur", Params: map[string]float64{"sigma_px": float64(1 + i)}}}}
+		wg.Go(func() {
+			got, _, err := r.Picture(t.Context(), file, c, perturb.Picture{}, 7)
+			want, _, wrong := c.Render(file, perturb.Picture{}, 7)
+			if err != nil || wrong != nil || !bytes.Equal(got.Bytes, want) {
+				t.Errorf("%v, %v: like the picture by itself: %v", err, wrong, bytes.Equal(got.Bytes, want))
+			}
+		})
+	}
+	wg.Wait()
+	if len(r.loaded) != 1 {
+		t.Fatalf("%d pictures are kept", len(r.loaded))
+	}
+	first = r.loaded[0].img
+	if _, _, err := r.Picture(t.Context(), file, perturb.Condition{Ops: []perturb.Op{{Name: "invert"}}}, perturb.Picture{}, 7); err != nil || r.loaded[0].img != first {
+		t.Errorf("decoded again: %v", err)
+	}
+	// Another longest side is another picture, and so is another window.
+	for _, how := range []perturb.Picture{{MaxSide: 30}, {MaxSide: 40}} {
+		if _, _, err := r.Picture(t.Context(), file, perturb.Condition{Ops: []perturb.Op{{Name: "window"}, {Name: "invert"}}}, how, 7); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(r.loaded) != 3 {
+		t.Errorf("%d pictures are kept", len(r.loaded))
+	}
+	large, err := perturb.EncodePNG(image.NewGray(image.Rect(0, 0, 4096, 4095)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Picture(t.Context(), large, perturb.Condition{Ops: []perturb.Op{{Name: "crop", Params: map[string]float64{"share": .1}}}}, perturb.Picture{}, 7); err != nil || len(r.loaded) != 3 {
+		t.Errorf("%v: %d pictures are kept beside a large one", err, len(r.loaded))
+	}
+}
+
+// BenchmarkFortyConditions renders a picture of 1,024 pixels a side under 40 conditions.
+func BenchmarkFortyConditions(b *testing.B) {
+	src := image.NewGray(image.Rect(0, 0, 1024, 1024))
+	for i := range src.Pix {
+		src.Pix[i] = uint8(i * i >> 7)
+	}
+	file, err := perturb.EncodePNG(src)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		r := New()
+		for i := range 40 {
+			c := perturb.Condition{Ops: []perturb.Op{{Name: "occlude", Regions: []perturb.Region{{X0: i, Y0: i, X1: i + 20, Y1: i + 20}}}}}
+			if _, _, err := r.Picture(b.Context(), file, c, perturb.Picture{}, 7); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
