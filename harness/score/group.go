@@ -153,9 +153,6 @@ const noVerdict = "no usable verdict"
 // byJudge is the columns of a leaf: by judge, of each cell.
 type byJudge [][]Fraction
 
-// Over is the sums of each judge over all cells.
-func (b byJudge) Over(sums []float64) (hits, known []float64) { return b.add(sums, nil, nil) }
-
 // few judges fit on the stack of what is called once for each draw.
 const few = 8
 

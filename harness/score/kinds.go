@@ -525,8 +525,9 @@ func Both(first, second string, bound Bound, why, none string) Sum {
 		a, b := g.Fractions(first), g.Fractions(second)
 		return GroupValue{Count: g.Count(first), Why: why, Else: none, Uses: slices.Concat(slices.Concat(a...), slices.Concat(b...)),
 			Of: func(sums []float64) (float64, bool) {
-				hits, n := a.Over(sums)
-				also, judged := b.Over(sums)
+				var h, k, h2, k2 [few]float64
+				hits, n := a.add(sums, h[:0], k[:0])
+				also, judged := b.add(sums, h2[:0], k2[:0])
 				v, least, most, ok, bounded := bothOf(n[0], hits[0], also, judged)
 				return [...]float64{v, least, most}[bound], [...]bool{ok, bounded, bounded}[bound]
 			}}
