@@ -13,6 +13,7 @@ import (
 	"assay/harness/dataset"
 	"assay/harness/experiment"
 	"assay/harness/plan"
+	"assay/harness/render"
 	"assay/harness/servers"
 	"assay/perturb"
 	"assay/results"
@@ -133,12 +134,13 @@ func (s *sender) make(ctx context.Context, t results.Trial) (*viewer.Sent, error
 	if err != nil {
 		return nil, err
 	}
-	out := &viewer.Sent{Question: p.Item.Question, Gold: p.Item.Gold(), Target: p.Condition.Target}
-	for _, o := range p.Item.Options {
+	seen := render.Seen(*p.Item, *p.Condition)
+	out := &viewer.Sent{Question: seen.Question, Gold: seen.Gold(), Target: p.Condition.Target}
+	for _, o := range seen.Options {
 		switch {
 		case o.Label == "":
 			out.Options = append(out.Options, o.Text)
-		case o.Label == p.Item.Gold():
+		case o.Label == seen.Gold():
 			out.Gold = o.Label + ". " + o.Text
 			fallthrough
 		default:

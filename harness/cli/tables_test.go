@@ -33,7 +33,7 @@ studies:
   cot: {dataset: chest, timed: true, repeats: 2}
   faithfulness: {dataset: chest, conditions: [sham, TB-LA-, VB-BB-, VO-BB], sweeps: [{condition: VB-BB-, thickness_px: [1, 8]}]}
   diagnosis: {dataset: cases, conditions: [expert-both, self-hint, LOO], repeats: 2}
-  qa: {dataset: few, timed: true, repeats: 2}
+  qa: {dataset: few, timed: true, repeats: 2, conditions: [sham, VX-NONE, OPT-ROTATE], sweeps: [{condition: VD-BLUR, sigma_px: [1, 8]}], grid: {columns: 2, rows: 2}}
 `
 
 // swept is a load sweep, whose tables another run of the same study does not have.
@@ -114,7 +114,7 @@ func TestTablesAndFiguresAreDocumented(t *testing.T) {
 				}
 			}
 			for _, f := range s.Figures {
-				if seen[f.Name] || strings.HasPrefix(f.Name, "faithfulness-sweep-") {
+				if seen[f.Name] || strings.HasPrefix(f.Name, "faithfulness-sweep-") || strings.HasPrefix(f.Name, "qa-sweep-") || strings.HasPrefix(f.Name, "qa-map-") {
 					continue
 				}
 				seen[f.Name] = true
@@ -141,7 +141,8 @@ models: {silent: {backend: p, model: silent-sycophant}, honest: {backend: p, mod
 judges: {lexical: {kind: lexical}}
 studies:
   faithfulness: {dataset: chest, arms: [structured], conditions: [sham], sweeps: [{condition: VB-BB-, thickness_px: [1, 16]}, {condition: VB-HM-, opacity: [0.25, 0.75]}], grid: {columns: 2, rows: 2}}
-  diagnosis: {dataset: cases, conditions: [LOO, ORDER, DS], sweeps: [{condition: DS, max_side_px: [64, 128]}]}
+  diagnosis: {dataset: cases, conditions: [LOO, ORDER, DS, sham, VX-NONE], sweeps: [{condition: DS, max_side_px: [64, 128]}]}
+  qa: {dataset: chest, arms: [answer], conditions: [sham, VX-NONE, OPT-ROTATE], sweeps: [{condition: VD-BLUR, sigma_px: [1, 4]}], grid: {columns: 2, rows: 2}}
 `
 
 const fewShots = `name: few

@@ -25,6 +25,8 @@ func tellLevels(man results.Manifest, name string, secs []results.Section) error
 			conditions[condition] = results.Level{Of: of, Parameter: c.Param, At: strconv.FormatFloat(c.Level, 'g', -1, 64)}
 		case c.Without > 0:
 			conditions[condition] = results.Level{Of: of, Parameter: "without", At: fmt.Sprint(c.Without)}
+		case c.Draw > 0:
+			conditions[condition] = results.Level{Of: of, Parameter: "order", At: fmt.Sprint(c.Draw)}
 		case c.Order > 0:
 			conditions[condition] = results.Level{Of: of, Parameter: "order", At: fmt.Sprint(c.Order)}
 		}

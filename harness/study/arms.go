@@ -13,7 +13,8 @@ import (
 type Arms struct {
 	List []*Account // in the order of tables
 
-	changed      []*Account // of trials under conditions of any study, which are no arm's own
+	changed      []*Account // of trials under conditions of any study, which are no arm's own, by condition
+	changedArms  []*Account // of the same, by arm
 	model        string
 	order        []string
 	basis        *Basis
@@ -78,14 +79,13 @@ func (a *Arms) arm(name string, loaded bool) *Account {
 	return x
 }
 
-// under finds the account of an arm's trials under a condition of any study, or makes it.
-func (a *Arms) under(name string) *Account {
-	if i := slices.IndexFunc(a.changed, func(x *Account) bool { return x.Arm == name }); i >= 0 {
-		return a.changed[i]
+// under finds an account by its arm, or adds it.
+func under(list *[]*Account, empty *Account) *Account {
+	if i := slices.IndexFunc(*list, func(x *Account) bool { return x.Arm == empty.Arm }); i >= 0 {
+		return (*list)[i]
 	}
-	x := NewAccount(a.basis, a.model, name)
-	a.changed = append(a.changed, x)
-	return x
+	*list = append(*list, empty)
+	return empty
 }
 
 // Add takes in a trial of an item.
@@ -104,12 +104,15 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	var x *Account
 	_, changed := a.basis.Changes[t.Row.Key.Condition]
 	if changed {
-		x = a.under(a.basis.account(t.Row.Key.Arm, t.Row.Key.Condition))
+		x = under(&a.changed, NewAccount(a.basis, a.model, a.basis.account(t.Row.Key.Arm, t.Row.Key.Condition)))
 	} else {
 		x = a.arm(a.basis.Arm(t.Row.Key), a.basis.Levels[t.Row.Key.Condition] > 1)
 	}
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said, known(a.right, &right), known(a.steps, &steps))
+	if changed {
+		under(&a.changedArms, NewAccount(a.basis, a.model, t.Row.Key.Arm)).Add(item, t.Row, a.said, nil, nil)
+	}
 	if a.basis.where != nil && !changed {
 		a.at(place{x.Arm, a.basis.where.of(t.Row.Key)}, x.together).Add(item, t.Row, nil, nil, nil)
 	}

@@ -192,8 +192,33 @@ func (s *Study) changing(c Choice) error {
 		described[name] = d
 	}
 	s.Described = described
-	base, own, cases := perturb.Baseline(), s.Conditions, s.Cases
-	s.Conditions = func(seed uint64, it dataset.Item) ([]*perturb.Condition, []Missing) {
+	if len(planned) > 0 {
+		s.Conditions = s.conditions(s.Conditions, planned)
+	}
+	cases := s.Cases
+	s.Cases = func(a Answer) []judge.Case { // of a changed question the answer alone is judged
+		seen, changed, ok := seenAs(planned, a)
+		if !ok {
+			return nil
+		}
+		return slices.DeleteFunc(cases(seen), func(c judge.Case) bool { return changed && c.Rubric != RubricAccuracy })
+	}
+	if unread := s.Unread; unread != nil {
+		s.Unread = func(a Answer) (judge.Case, bool) {
+			seen, _, ok := seenAs(planned, a)
+			if !ok {
+				return judge.Case{}, false
+			}
+			return unread(seen)
+		}
+	}
+	return nil
+}
+
+// conditions are those of an item: the study's own and what is planned of the conditions of any.
+func (s *Study) conditions(own func(uint64, dataset.Item) ([]*perturb.Condition, []Missing), planned []perturb.Condition) func(uint64, dataset.Item) ([]*perturb.Condition, []Missing) {
+	base := perturb.Baseline()
+	return func(seed uint64, it dataset.Item) ([]*perturb.Condition, []Missing) {
 		first, missing := []*perturb.Condition{&base}, []Missing(nil)
 		if own != nil {
 			first, missing = own(seed, it)
@@ -221,23 +246,6 @@ func (s *Study) changing(c Choice) error {
 		}
 		return list, missing
 	}
-	s.Cases = func(a Answer) []judge.Case { // of a changed question the answer alone is judged
-		seen, changed, ok := seenAs(planned, a)
-		if !ok {
-			return nil
-		}
-		return slices.DeleteFunc(cases(seen), func(c judge.Case) bool { return changed && c.Rubric != RubricAccuracy })
-	}
-	if unread := s.Unread; unread != nil {
-		s.Unread = func(a Answer) (judge.Case, bool) {
-			seen, _, ok := seenAs(planned, a)
-			if !ok {
-				return judge.Case{}, false
-			}
-			return unread(seen)
-		}
-	}
-	return nil
 }
 
 // seenAs is an answer to a question as its condition showed it; changed: under one of any study. ok
@@ -563,7 +571,7 @@ func (b *Basis) changesSections(r *score.Run) (out []results.Section) {
 		Intro: "Every question is asked as it is, and with one thing changed. An answer is compared with the same model's own answer to the unchanged question; sham sends the same pixels in another encoding, so that what moves there is noise."}
 	var accounts []*Account
 	for _, m := range r.Models {
-		accounts = append(accounts, Collected(m.Extra).changed...)
+		accounts = append(accounts, Collected(m.Extra).changedArms...)
 	}
 	if len(accounts) == 0 {
 		return nil
