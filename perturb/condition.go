@@ -34,12 +34,13 @@ type Condition struct {
 	From     string   `json:"from,omitempty"`     // who wrote them: "expert", "self"
 	NoImage  bool     `json:"no_image,omitempty"` // none of an item's images is shown
 	Other    bool     `json:"other,omitempty"`    // the images of another item are shown (dataset.Item.Another)
+	Mirror   bool     `json:"mirror,omitempty"`   // left and right change places in question, options and gold answers
 	Options  string   `json:"options,omitempty"`  // how options are shown (package render); "": as the item has them
 	Draw     int      `json:"draw,omitempty"`     // of several orders of options which, from 1
-	Mirror   bool     `json:"mirror,omitempty"`   // left and right change places in question, options and gold answers
 	Words    string   `json:"words,omitempty"`    // what is done to the question's words; "": nothing
 	Without  int      `json:"without,omitempty"`  // of an item's images the one that is not shown, from 1; 0: all are
 	Order    uint64   `json:"order,omitempty"`    // draws another order of the images; 0: that of the item
+	Program  string   `json:"program,omitempty"`  // digest of the user's program that changes pictures; "": none does
 
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.
@@ -123,7 +124,7 @@ func (c Condition) Params() []Param {
 		return nil
 	}
 	o := c.Ops[len(c.Ops)-1]
-	s, _ := SpecOf(o.Name)
+	s, _ := o.spec()
 	return slices.DeleteFunc(s.Params, func(p Param) bool { return s.needs[p.Name] != "" && s.needs[p.Name] != o.Fill })
 }
 
@@ -132,7 +133,7 @@ func (c Condition) Params() []Param {
 func (c Condition) DrawsNothing() bool {
 	drawn := false
 	for _, op := range c.Ops {
-		switch s, _ := SpecOf(op.Name); {
+		switch s, _ := op.spec(); {
 		case s.Loading: // of every picture, the baseline's too
 		case len(op.Regions) == 0 && s.Drawn:
 			drawn = true
@@ -157,7 +158,7 @@ func (c Condition) On(n int) Condition {
 func (c Condition) loading() int {
 	n := 0
 	for _, op := range c.Ops {
-		if s, _ := SpecOf(op.Name); !s.Loading {
+		if s, _ := op.spec(); !s.Loading {
 			break
 		}
 		n++

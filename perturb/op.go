@@ -19,17 +19,20 @@ type Op struct {
 	Fill      string // of its Fills: a choice in words; "": the first
 	Regions   []Region
 	Elsewhere bool // at a seeded other place of equal size: the control for Regions
+	// Program does it, in place of an op of the table, and may use Regions. Apply cannot run it: see
+	// Condition.ByProgram.
+	Program *Program
 }
 
 // Drawn says whether the op changes its regions alone, not the whole image.
 func (o Op) Drawn() bool {
-	s, _ := SpecOf(o.Name)
+	s, _ := o.spec()
 	return s.Drawn
 }
 
 // Check says everything that is wrong with an op.
 func (o Op) Check() error {
-	spec, ok := SpecOf(o.Name)
+	spec, ok := o.spec()
 	if !ok {
 		var known []string
 		for _, s := range Ops() {
@@ -62,7 +65,7 @@ func (o Op) Check() error {
 			bad("%s = %v: must be a whole number", name, v)
 		}
 	}
-	if !spec.Drawn && (len(o.Regions) > 0 || o.Elsewhere) {
+	if !spec.Drawn && (len(o.Regions) > 0 && o.Program == nil || o.Elsewhere) {
 		bad("takes no regions: it changes the whole image")
 	}
 	switch {
@@ -85,7 +88,7 @@ func (o Op) value(name string) float64 {
 	if v, ok := o.Params[name]; ok {
 		return v
 	}
-	spec, _ := SpecOf(o.Name)
+	spec, _ := o.spec()
 	for _, p := range spec.Params {
 		if p.Name == name {
 			return p.Default
@@ -119,6 +122,9 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	if o.Program != nil {
+		return nil, fmt.Errorf("op %s is a program: its caller has to run it", o.Name)
+	}
 	b := img.Bounds()
 	if err := checkSize(b.Dx(), b.Dy()); err != nil {
 		return nil, fmt.Errorf("op %s: %w", o.Name, err)
@@ -128,7 +134,7 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("op %s: %w", o.Name, err)
 	}
-	spec, _ := SpecOf(o.Name)
+	spec, _ := o.spec()
 	same := len(spec.neutral) > 0
 	for param, level := range spec.neutral {
 		same = same && o.value(param) == level
@@ -142,7 +148,7 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 // carry moves the regions of ops that come later as o moves what they lie on, from a
 // picture of size was to one of size is. What is cut off is in no region any more.
 func (o Op) carry(later []Op, was, is image.Point) []Op {
-	spec, _ := SpecOf(o.Name)
+	spec, _ := o.spec()
 	if spec.moves == nil {
 		return later
 	}

@@ -38,7 +38,8 @@ type Renderer struct {
 	mu     sync.Mutex
 	of     map[[sha256.Size]byte]backends.Image
 	bytes  int
-	loaded []*loaded // the latest, the last first
+	loaded []*loaded       // the latest, the last first
+	repeat map[string]bool // ops of the user's, with their parameters, that made the same picture twice
 }
 
 // loaded is a picture that several conditions begin with.
@@ -55,7 +56,7 @@ const keptPixels = 16 << 20
 
 // New is a Renderer that keeps nothing yet.
 func New() *Renderer {
-	return &Renderer{pixels: semaphore.NewWeighted(perturb.MaxPixels), of: map[[sha256.Size]byte]backends.Image{}}
+	return &Renderer{pixels: semaphore.NewWeighted(perturb.MaxPixels), of: map[[sha256.Size]byte]backends.Image{}, repeat: map[string]bool{}}
 }
 
 // Frame is how pictures are sent.
@@ -90,7 +91,11 @@ func (r *Renderer) Item(ctx context.Context, it *dataset.Item, c perturb.Conditi
 		}
 		pic, size, err := r.Picture(ctx, data, c.On(i), perturb.Picture{MaxSide: sides[i], WebP: how.WebP, Metadata: how.Metadata}, Seed(seed, it.ID, i))
 		if err != nil {
-			return nil, nil, fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)
+			err = fmt.Errorf("image %d (%s): %w", i+1, img.Name, err)
+			if c.Program != "" {
+				err = fmt.Errorf("item %s, %w", it.ID, err)
+			}
+			return nil, nil, err
 		}
 		pics, sizes = append(pics, pic), append(sizes, size)
 	}
@@ -141,9 +146,14 @@ func (r *Renderer) Picture(ctx context.Context, file []byte, c perturb.Condition
 	out, known := r.get(key)
 	if !known {
 		err := r.whileOne(ctx, file, func() (err error) {
-			out.Bytes, out.MIME, err = c.RenderFrom(file, how, seed, func() (image.Image, error) {
+			load := func() (image.Image, error) {
 				return r.load(sha256.Sum256(fmt.Appendf(nil, "%x %+v %d", sum, c.Loading(), how.MaxSide)), file, c, how)
-			})
+			}
+			if op, own := c.ByProgram(); own {
+				out, err = r.byProgram(ctx, op, load, seed)
+				return err
+			}
+			out.Bytes, out.MIME, err = c.RenderFrom(file, how, seed, load)
 			return err
 		})
 		if err != nil {
