@@ -130,7 +130,7 @@ func generalPath(path string) string {
 
 // said collects the words behind keys and their examples, by general path.
 func said(n *config.Node, path string, lines []string, words, examples map[string]string) {
-	named := slices.Contains([]string{"datasets", "backends", "models", "judges"}, path)
+	named := slices.Contains([]string{"datasets", "backends", "models", "judges", "ops", "ops.*.params"}, path)
 	for _, e := range n.Entries {
 		p := config.JoinPath(path, e.Key)
 		if named {
@@ -168,7 +168,7 @@ func (f exampleFile) Mode() fs.FileMode {
 	if f.IsDir() {
 		return fs.ModeDir
 	}
-	return 0
+	return 0o755
 }
 func (exampleFile) ModTime() time.Time { return time.Time{} }
 func (f exampleFile) IsDir() bool      { return filepath.Ext(string(f)) == "" }

@@ -44,6 +44,7 @@ type Config struct {
 	Backends []backends.Server
 	Models   []backends.Model
 	Judges   []Judge
+	Own      []perturb.Condition `json:",omitempty"` // of the user's programs, under ops
 	Studies  []Study
 	Prompts  map[string]string // template text by prompt name, read from the files named
 
@@ -136,8 +137,9 @@ type Study struct {
 	// order, and Sweeps the parameters of conditions planned at several levels.
 	Conditions []string
 	Sweeps     []perturb.Sweep
-	Grid       perturb.Grid // an occlusion grid; the zero Grid: none
-	Image      int          // of items with several images the one that conditions change, from 1; 0: every one
+	Own        []perturb.Condition `json:"-"` // Config.Own, which Conditions and Sweeps may name
+	Grid       perturb.Grid        // an occlusion grid; the zero Grid: none
+	Image      int                 // of items with several images the one that conditions change, from 1; 0: every one
 }
 
 // CoolDown is a pause before each timed trial.

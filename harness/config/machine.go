@@ -200,23 +200,10 @@ func (s section) managed(b *backends.Server, local bool) {
 	}
 	b.StartTimeout = s.duration("start_timeout", defaultStartTimeout, false)
 	b.Restarts = s.whole("restarts", defaultRestarts, 0, 1000)
-	path := JoinPath(s.path, "command")
-	if n.Kind != isList || len(n.Items) == 0 {
-		s.wrong("command", n, "expected a list of the program and its arguments, found %s; write [llama-server, -m, model.gguf]", n.Found())
-		return
-	}
-	for i, it := range n.Items {
-		if w, ok := s.c.text(it, fmt.Sprintf("%s[%d]", path, i)); ok {
-			b.Command = append(b.Command, w.text)
-		}
-	}
-	for i, word := range b.Command {
-		if strings.Contains(word, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
-			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
-		}
-		if holdsSecret(word) {
-			// Not shown: it may hold the secret.
-			s.c.Errorf(n.Items[min(i, len(n.Items)-1)].At, path, "expected no secret in a command, because it is stored with the results, found an argument that sets one; use the server's option for a key file, or its environment")
+	for _, w := range s.command("[llama-server, -m, model.gguf]") {
+		b.Command = append(b.Command, w.text)
+		if strings.Contains(w.text, "{port}") && b.Port == 0 && !strings.Contains(b.URL, "{port}") && s.get("port") == nil {
+			s.c.Errorf(w.at, JoinPath(s.path, "command"), "expected {port} in url too, found it in the command alone; write url: \"http://127.0.0.1:{port}\" and port: 8080")
 		}
 	}
 	if b.URL != "" && !local {

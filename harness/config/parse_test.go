@@ -36,6 +36,7 @@ func testFiles() memory {
 		"m3/type.xlsx":        {Data: []byte("x")},
 		"rows.jsonl":          {Data: []byte("{}\n")},
 		"pipe.jsonl":          {Mode: fs.ModeNamedPipe},
+		"change.sh":           {Data: []byte("#!/bin/sh\ncat\n"), Mode: 0o755},
 		"taix/data/x.parquet": {Data: []byte("PAR1")},
 		"knowledge.json":      {Data: []byte("{}\n")},
 		"regions.yaml":        {Data: []byte("boxes: {}\n")},

@@ -88,6 +88,18 @@ func (c *Config) Settings() map[string]string {
 			}
 		}
 	}
+	for _, own := range c.Own {
+		op := own.Ops[0]
+		p := JoinPath("ops", op.Name)
+		m[p+".program"], m[p+".params"] = op.Program.Digest, "none"
+		var usual []string
+		for _, param := range op.Program.Params {
+			usual = append(usual, param.Name+" "+short(param.Default))
+		}
+		if usual != nil {
+			m[p+".params"] = strings.Join(usual, ", ")
+		}
+	}
 	for _, s := range c.Studies {
 		p := JoinPath("studies", s.Name)
 		m[p+".dataset"] = s.Dataset

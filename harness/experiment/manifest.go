@@ -12,6 +12,7 @@ import (
 	"assay/harness/judge"
 	"assay/harness/run"
 	"assay/harness/study"
+	"assay/perturb"
 	"assay/results"
 )
 
@@ -149,10 +150,14 @@ func (b *Bench) mayGoOn(old, now results.Manifest, stored func() (map[results.Ke
 // allowed splits changes into those of settings that no stored answer was given
 // under, and the rest. Only what goes into requests can be of the first kind.
 func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.Outcome) (free, rest []config.Change) {
-	used := map[string]bool{} // "models.NAME." and "studies.NAME." that have an answer
+	used := map[string]bool{} // "models.NAME.", "studies.NAME." and "ops.NAME." that have an answer
 	for k, o := range stored {
 		if !o.Failed || o.Invalids > 0 || o.Kind == run.KindSwapped {
 			used["models."+k.Model+"."], used["studies."+k.Study+"."] = true, true
+			if own, ok := strings.CutPrefix(k.Condition, perturb.FamilyOwn); ok {
+				name, _, _ := strings.Cut(own, "@")
+				used["ops."+name+"."] = true
+			}
 		}
 	}
 	for _, ch := range changes {
@@ -165,6 +170,11 @@ func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.
 		for _, st := range b.Config.Studies {
 			p := "studies." + st.Name + "."
 			if strings.HasPrefix(ch.Path, p+"sampling.") || ch.Path == p+"timed" || ch.Path == p+"cache" || strings.HasPrefix(ch.Path, "prompts."+st.Name+".") {
+				scope = p
+			}
+		}
+		for _, own := range b.Config.Own {
+			if p := "ops." + own.Ops[0].Name + "."; strings.HasPrefix(ch.Path, p) {
 				scope = p
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"assay/harness/dataset"
 	"assay/harness/render"
@@ -86,18 +87,23 @@ func AnyConditions() []perturb.Condition {
 	return out
 }
 
-// rankAny is the place of a condition among AnyConditions, cells of a grid last; -1: it is none of these.
+// rankAny is the place of a condition among AnyConditions, then those of the user's programs and
+// cells of a grid; -1: it is none of these.
 func rankAny(family string) int {
 	all := AnyConditions()
-	if family == FamilyGrid {
+	switch {
+	case strings.HasPrefix(family, perturb.FamilyOwn):
 		return len(all)
+	case family == FamilyGrid:
+		return len(all) + 1
 	}
 	return slices.IndexFunc(all, func(c perturb.Condition) bool { return c.Name == family })
 }
 
-// Expand turns a choice into what is planned of the conditions that all lists, in their
-// order, each once. The error says what in the choice is unknown or impossible.
+// Expand turns a choice into what is planned of the conditions that all lists, then of those of
+// the user's programs, in their order, each once. The error says what in the choice is unknown or impossible.
 func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Condition, error) {
+	all = append(slices.Clip(all), c.Own...)
 	find := func(name string) (perturb.Condition, error) {
 		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
 		if at < 0 {
@@ -230,14 +236,17 @@ func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (
 		return c, "no question of its type has other images of the same size and another gold answer"
 	}
 	for i := range c.Ops {
-		if !c.Ops[i].Drawn() {
+		own := c.Ops[i].Program != nil
+		if !c.Ops[i].Drawn() && !own {
 			continue
 		}
 		switch {
 		case c.Cell != nil:
 			regions = []perturb.Region{c.Cell.Region()}
 		case regions == nil:
-			if regions = Regions(it); len(regions) == 0 {
+			if regions = Regions(it); len(regions) == 0 && own {
+				continue // which can do without
+			} else if len(regions) == 0 {
 				return c, NoRegion
 			}
 		}

@@ -245,7 +245,7 @@ func sweepFigure(study, measure, of, caption string, rows [][]results.Cell) *res
 
 // figureName spells the sign out: names are made of letters, digits and hyphens.
 func figureName(condition string) string {
-	s := strings.ToLower(condition)
+	s := strings.ReplaceAll(strings.ToLower(condition), "_", "-")
 	if strings.HasSuffix(s, "+") {
 		s = strings.TrimSuffix(s, "+") + "-aligned"
 	} else if strings.HasSuffix(s, "-") {

@@ -79,6 +79,15 @@ func (c condition) off() float64 {
 	return math.Abs(math.Log2(c.Level / usual))
 }
 
+// rank is the place of a condition in tables, the user's programs last.
+func (c condition) rank() int {
+	if c.Program != "" {
+		return len(allConditions())
+	}
+	_, rank := nameOf(c.Family, c.Sign)
+	return rank
+}
+
 // usual is what a parameter is where it is not swept; false: there is no such parameter.
 func (c condition) usual(param string) (float64, bool) {
 	_, rank := nameOf(c.Family, c.Sign)
@@ -145,10 +154,8 @@ func declared(b *study.Basis, known conditions) score.Design {
 		// As designs, levels upwards.
 		Order: func(x, y score.Keys) int {
 			a, b := known.of(x), known.of(y)
-			_, rankA := nameOf(a.Family, a.Sign)
-			_, rankB := nameOf(b.Family, b.Sign)
-			return cmp.Or(slices.Index(armNames(), x[keyArm])-slices.Index(armNames(), y[keyArm]), rankA-rankB,
-				cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(slices.Index(armNames(), x[keyArm])-slices.Index(armNames(), y[keyArm]), a.rank()-b.rank(),
+				cmp.Compare(a.Family, b.Family), cmp.Compare(a.Param, b.Param), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Name, b.Name))
 		},
 		Leaves: []score.Leaf{
 			{Score: scoreAccuracy, Why: "no answers"},
