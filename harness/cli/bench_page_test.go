@@ -41,6 +41,7 @@ func bench() (file, error) {
 		{Title: "backends", Text: "Model servers ([yours](your-server.md)). Kind `phantom` is played by the run itself."},
 		{Title: "models", Text: "What is asked, one block each, in this order."},
 		{Title: "judges", Text: "Who judges answers ([judges](judges.md))."},
+		{Title: "ops", Text: "Programs of your own that change pictures ([how](perturbations.md#your-own-change))."},
 		{Title: "studies", Text: "What is run. The name is that of a study; [below](#names-that-studies-know) stand the arms, rubrics and conditions of each."},
 		{Title: "telemetry", Text: "What is watched meanwhile ([energy and cost](energy-and-cost.md))."},
 		{Title: "cost", Text: "Prices ([energy and cost](energy-and-cost.md))."},
@@ -54,7 +55,7 @@ func bench() (file, error) {
 			if p.Title == "" {
 				shown = top
 			}
-			shown = strings.NewReplacer("rubrics.*", "rubrics.RUBRIC", "needs_from.*", "needs_from.RUBRIC").Replace(shown)
+			shown = strings.NewReplacer("rubrics.*", "rubrics.RUBRIC", "needs_from.*", "needs_from.RUBRIC", "params.*", "params.PARAMETER").Replace(shown)
 			r := row{Key: shown, Type: typeOf(k), Default: k.Default, Example: k.Example, About: k.About}
 			if k.Needed {
 				r.Default = "has to be there"

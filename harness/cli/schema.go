@@ -9,6 +9,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/experiment"
 	"assay/harness/study"
+	"assay/perturb"
 )
 
 // object is a JSON object. Its keys are sorted when it is written.
@@ -26,7 +27,7 @@ func schema() ([]byte, error) {
 	root["title"] = "bench.yaml of assay"
 	root["required"] = []string{"name", "datasets", "backends", "models", "studies"}
 	sections := root["properties"].(object)
-	for _, section := range []string{"datasets", "backends", "models", "judges"} {
+	for _, section := range []string{"datasets", "backends", "models", "judges", "ops"} {
 		sections[section] = referenceNamed(keys, section)
 	}
 	studies := object{}
@@ -170,6 +171,8 @@ func list(k key) object {
 	case k.Name() == "sweeps":
 		items = object{"type": "object", "required": []string{"condition"}, "minProperties": 2, "maxProperties": 2, "properties": object{"condition": object{"type": "string"}},
 			"additionalProperties": object{"type": "array", "minItems": 2, "items": object{"type": "number"}}}
+	case k.Name() == "conditions":
+		items = object{"anyOf": []any{object{"enum": k.Values}, object{"type": "string", "pattern": "^" + perturb.FamilyOwn}}}
 	case len(k.Values) > 0:
 		items = object{"enum": k.Values}
 	}

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 			defer stop()
 			os.Exit(cli.Main(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 		},
+		"own-op": ownOp,
 	})
 }
 
