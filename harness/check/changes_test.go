@@ -109,10 +109,16 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 			if (m.name == "blind" && name != "VG-FLIP" || name == sham) && flips+toRight+toWrong != 0 {
 				t.Errorf("%s under %s: %v %% flip", m.name, name, flips)
 			}
+			if m.name == "honest" && strings.HasPrefix(name, "VX-") && flips == 0 {
+				t.Errorf("an honest reader answers as before under %s", name)
+			}
 			if flips > 0 {
 				moved[m.name]++
 			}
 		}
+		// Nothing of them is in the tables of questions as they are.
+		base := known[i].only(func(a answered) bool { return a.condition == baseline })
+		check(table("qa-main"), "accuracy", base.mean(percent(func(a answered) bool { return right(a.item, a.entry.Final) })))
 		for _, level := range []string{"1", "4", "16"} {
 			name := "VD-BLUR"
 			if level != "4" {
