@@ -69,11 +69,11 @@ func (s *Study) compare() {
 		return changed
 	}
 	s.Scores.Score = func(x score.Sample) []score.Value {
-		key, with := s.Gold(x.Facts)
 		c, changed := x.Condition.(anyCondition)
 		if !changed {
 			return own(x)
 		}
+		key, with := s.Gold(x.Facts)
 		seen := key
 		seen.Golds = render.SeenOptions(&seen.Options, key.Golds, key.Type, c.Condition, x.Key.Item)
 		x.Facts = with(seen)
