@@ -127,12 +127,16 @@ func TestAProgramChangesPictures(t *testing.T) {
 		}
 		return bytes.Count(b, []byte("\n"))
 	}
+	changed := at(.2, 50) // another program of the same name
+	script := *changed.Ops[0].Program
+	script.Digest = "other"
+	changed.Ops[0].Program = &script
 	const seed = 5 << 33
 	for i, step := range []struct {
 		c     perturb.Condition
 		calls int
 		grey  uint8
-	}{{c, 2, 0}, {at(1, 50), 4, 255}, {at(1, 50), 4, 255}, {at(1, 25), 5, 255}, {at(.2, 50), 7, 51}} {
+	}{{c, 2, 0}, {at(1, 50), 4, 255}, {at(1, 50), 4, 255}, {at(1, 25), 5, 255}, {at(.2, 50), 7, 51}, {changed, 9, 51}} {
 		pic, size, err := r.Picture(t.Context(), greyFile(t), step.c, perturb.Picture{MaxSide: 20}, seed)
 		if err != nil {
 			t.Fatal(err)

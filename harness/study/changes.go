@@ -352,7 +352,7 @@ func (b *Basis) compareChanges(x, y string) int {
 		}
 		return rankAny(c.Family)
 	}
-	return cmp.Or(rank(p)-rank(q), cmp.Compare(p.Param, q.Param), cmp.Compare(p.Level, q.Level), cmp.Compare(cellRank(p.Cell), cellRank(q.Cell)), strings.Compare(x, y))
+	return cmp.Or(rank(p)-rank(q), cmp.Compare(p.Family, q.Family), cmp.Compare(p.Param, q.Param), cmp.Compare(p.Level, q.Level), cmp.Compare(cellRank(p.Cell), cellRank(q.Cell)), strings.Compare(x, y))
 }
 
 // cellRank is the place of a cell of a grid among those of all sizes.
