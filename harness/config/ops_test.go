@@ -30,7 +30,7 @@ func TestAChangedProgramWouldMixResults(t *testing.T) {
 		{"", "", "", "", ""},
 		{"", "", "change.sh", "#!/bin/sh\nexit 1\n", "ops.mine.program ops.plain.program"},
 		{"", "", "rows.jsonl", "{}", "ops.mine.program"},
-		{"", "", "../rows.jsonl", "{}", ""},
+		{"--fast", "/elsewhere.txt", "elsewhere.txt", "x", "ops.mine.program"}, // the word alone, as below
 		{"--fast", "--slow", "", "", "ops.mine.program"},
 		{"default: 0.5", "default: 0.7", "", "", "ops.mine.params"},
 		{"90s", "80s", "", "", ""},
@@ -43,5 +43,9 @@ func TestAChangedProgramWouldMixResults(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+	one, two := settings("--fast", "/elsewhere.txt", "elsewhere.txt", "x"), settings("--fast", "/elsewhere.txt", "elsewhere.txt", "y")
+	if changes := Diff(one, two); len(changes) > 0 {
+		t.Errorf("a file of another folder: %v", changes)
 	}
 }
