@@ -66,7 +66,7 @@ func (b *Bench) Readings(p *plan.Plan) (out []reading) {
 			}
 		}
 		if rows > 0 && d.Has("boxes") && !p.Narrowed {
-			unused = append(unused, "boxes of "+results.Count(rows, "row", "rows"))
+			unused = append(unused, "boxes of "+results.Count(rows, "row", "rows")+" (no condition draws in them)")
 		}
 		if len(set.Guesses)+len(unused) > 0 {
 			out = append(out, reading{d.Name, set.Guesses, unused})

@@ -34,6 +34,7 @@ const (
 func Study() study.Study {
 	s := study.Study{Name: name, Rubrics: []judge.Rubric{study.Rubric()}, Prompts: prompts(), Loads: true, FewShot: true,
 		Draft: study.Draft{Any: true, First: []string{armAnswer}, Usual: []string{
+			"# conditions: [sham, VX-NONE, OPT-ROTATE]   # asked again with one thing changed: docs/perturbations.md",
 			"sampling: {temperature: 0, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
 			"cache: cold                # every request is new to the server, and proven to be",
