@@ -215,7 +215,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 
 	plan := plannedKeys(b, config)
 	plan = plan[:len(plan)-1] // what is to be run
-	db, err := sql.Open("sqlite3", store.URI(path, store.VFS(), store.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-300000)", "_pragma=temp_store(2)"))
+	db, err := sql.Open("sqlite3", store.URI(path, store.VFS(), store.Writer, "_pragma=synchronous(OFF)", "_pragma=cache_size(-100000)", "_pragma=temp_store(1)"))
 	must(err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
