@@ -24,6 +24,8 @@ import (
 	"assay/results"
 	"assay/results/store"
 	"assay/timing/telemetry"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // BenchmarkMillion measures what a person waits for with a store of a million trials:
@@ -219,6 +221,7 @@ func makeMillion(b *testing.B, config, path string, want int) {
 	must(err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
+	must(db.PingContext(sqlite3.WithMaxMemory(b.Context(), store.MostMemory)))
 	exec := func(query string, args ...any) {
 		b.Helper()
 		if _, err := db.Exec(query, args...); err != nil {

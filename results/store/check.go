@@ -17,8 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	_ "github.com/ncruces/go-sqlite3/driver"
-
 	"assay/results"
 )
 
@@ -190,7 +188,7 @@ func reading(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite3", URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
+	return openURI(URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)")...))
 }
 
 // absolute is the path of the file itself.

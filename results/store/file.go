@@ -24,7 +24,6 @@ import (
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
-	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"assay/results"
 )
@@ -200,7 +199,7 @@ func open(path string, params ...string) *sql.DB {
 	if !slices.ContainsFunc(params, func(p string) bool { return strings.Contains(p, "busy_timeout") }) {
 		params = append(slices.Clip(params), "_pragma=busy_timeout(0)") // the driver's is a minute
 	}
-	db, err := sql.Open("sqlite3", URI(path, params...))
+	db, err := openURI(URI(path, params...))
 	if err != nil {
 		panic("store: internal error: " + err.Error()) // no file is touched yet
 	}

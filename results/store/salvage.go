@@ -121,7 +121,7 @@ func (s *Saved) copyTo(ctx context.Context, src *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	dst, err := sql.Open("sqlite3", URI(abs, VFS(), Writer, "_pragma=foreign_keys(0)"))
+	dst, err := openURI(URI(abs, VFS(), Writer, "_pragma=foreign_keys(0)"))
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	_ "github.com/ncruces/go-sqlite3/driver"
-
 	"assay/results"
 )
 
@@ -65,7 +63,7 @@ func openSource(ctx context.Context, path string) (*source, error) {
 	if real, err = filepath.EvalSymlinks(real); err != nil {
 		return nil, err
 	}
-	if s.db, err = sql.Open("sqlite3", URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)", "_pragma=cache_size(-24576)")...)); err != nil {
+	if s.db, err = openURI(URI(real, append(readersOf(ctx, real), "_pragma=busy_timeout(10000)", "_pragma=cache_size(-24576)")...)); err != nil {
 		return nil, err
 	}
 	if s.tx, err = s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err == nil {

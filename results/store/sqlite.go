@@ -8,10 +8,34 @@
 package store
 
 import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
 )
+
+// MostMemory is how much a connection may take, in bytes: SQLite sorts in memory, and the driver's
+// 256 MB are too little for a million trials. What is not used costs addresses alone.
+const MostMemory = 2 << 30
+
+// roomy connects with MostMemory.
+type roomy struct{ sqldriver.Connector }
+
+func (r roomy) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	return r.Connector.Connect(sqlite3.WithMaxMemory(ctx, MostMemory))
+}
+
+// openURI is sql.Open of a URI, with MostMemory.
+func openURI(uri string) (*sql.DB, error) {
+	c, err := (&driver.SQLite{}).OpenConnector(uri)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(roomy{c}), nil
+}
 
 // sqliteConn is a connection.
 type sqliteConn struct {

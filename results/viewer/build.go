@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
@@ -90,7 +92,7 @@ func (b *Builder) begin() error {
 		return err
 	}
 	b.db.SetMaxOpenConns(1)
-	if b.tx, err = b.db.Begin(); err != nil {
+	if b.tx, err = b.db.BeginTx(sqlite3.WithMaxMemory(context.Background(), store.MostMemory), nil); err != nil {
 		return err
 	}
 	var all, few string
