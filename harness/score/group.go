@@ -264,9 +264,6 @@ func (f share) less(g share, scale float64) ends {
 		if low, high, ok = a.Less(b, true); !ok {
 			return 0, 0, cmp.Or(a.Why, b.Why)
 		}
-		if stats.Same(low, high) { // both shares one half, and no cluster differs: nothing says how far they may be apart
-			return 0, 0, stats.Constant
-		}
 		return scale * low, scale * high, ""
 	}
 }

@@ -44,7 +44,13 @@ func Gain(leaf string) Sum {
 		share := func(of []Fraction) share {
 			return func(c clusters) (stats.Share, bool) { return byJudge{of}.share(c) }
 		}
-		v.Ends = share(this).less(share(other), 100)
+		less := share(this).less(share(other), 100)
+		v.Ends = func(c clusters) (low, high float64, why stats.Undefined) {
+			if low, high, why = less(c); why == "" && stats.Same(low, high) {
+				why = stats.Constant // both are one half, and no cluster differs: nothing says how far they may be apart
+			}
+			return low, high, why
+		}
 		return v
 	}
 }
