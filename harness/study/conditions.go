@@ -228,36 +228,34 @@ func Shared(list []perturb.Condition) []*perturb.Condition {
 // In is a planned condition for an item, drawn in regions; nil: in those of the item. It is planned
 // itself where nothing of it hangs on the item. why is not "" where the item cannot have it.
 func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (made *perturb.Condition, why string) {
-	c := planned
 	switch {
-	case c.Image > len(it.Images):
-		return c, fmt.Sprintf("image %d is to be changed and there are fewer", c.Image)
-	case c.Other && it.Another == nil:
-		return c, "no question of its type has other images of the same size and another gold answer"
+	case planned.Image > len(it.Images):
+		return planned, fmt.Sprintf("image %d is to be changed and there are fewer", planned.Image)
+	case planned.Other && it.Another == nil:
+		return planned, "no question of its type has other images of the same size and another gold answer"
 	}
-	for i := range c.Ops {
-		own := c.Ops[i].Program != nil
-		if !c.Ops[i].Drawn() && !own {
-			continue
-		}
-		switch {
-		case c.Cell != nil:
-			regions = []perturb.Region{c.Cell.Region()}
-		case regions == nil:
-			if regions = Regions(it); len(regions) == 0 && own {
-				continue // which can do without
-			} else if len(regions) == 0 {
-				return c, NoRegion
-			}
-		}
-		if c == planned {
-			own := *c
-			own.Ops = slices.Clone(c.Ops)
-			c = &own
-		}
-		c.Ops[i].Regions = regions
+	last := len(planned.Ops) - 1 // those before it are of loading
+	if last < 0 {
+		return planned, ""
 	}
-	return c, ""
+	program := planned.Ops[last].Program != nil
+	if !program && !planned.Ops[last].Drawn() {
+		return planned, ""
+	}
+	switch {
+	case planned.Cell != nil:
+		regions = []perturb.Region{planned.Cell.Region()}
+	case regions == nil:
+		if regions = Regions(it); len(regions) == 0 && program {
+			return planned, "" // which can do without
+		} else if len(regions) == 0 {
+			return planned, NoRegion
+		}
+	}
+	own := *planned
+	own.Ops = slices.Clone(own.Ops)
+	own.Ops[last].Regions = regions
+	return &own, ""
 }
 
 // Described is conditions as Study.Described has them.

@@ -147,7 +147,7 @@ func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]*perturb.Con
 	target := targetsOf(seed, it)
 	said := map[string]string{} // by cue and target
 	for i := range m.Planned[1:] {
-		c, why := m.condition(m.Planned[1+i], it, target, said)
+		c, why := m.condition(&m.Planned[1+i], it, target, said)
 		if why != "" {
 			missing = append(missing, study.Missing{Condition: m.Planned[1+i].Name, Why: why})
 			continue
@@ -158,50 +158,59 @@ func (m conditionMaker) Conditions(seed uint64, it dataset.Item) ([]*perturb.Con
 }
 
 // condition makes a planned condition for an item, or says why it has none.
-func (m conditionMaker) condition(planned perturb.Condition, it dataset.Item, target targets, said map[string]string) (*perturb.Condition, string) {
-	c := &planned
+func (m conditionMaker) condition(c *perturb.Condition, it dataset.Item, target targets, said map[string]string) (*perturb.Condition, string) {
+	answer, cue := "", ""
 	switch {
 	case c.Sign > 0 && target.gold == "":
 		return c, target.noGold
 	case c.Sign > 0:
-		c.Target = target.gold
+		answer = target.gold
 	case c.Sign < 0 && target.wrong == "":
 		return c, target.noWrong
 	case c.Sign < 0:
-		c.Target = target.wrong
+		answer = target.wrong
 	}
-	if cue := cueOf(*c); cue != "" {
-		key := cue + "\n" + c.Target
+	if name := cueOf(c); name != "" {
+		key := name + "\n" + answer
 		if said[key] == "" {
 			var b strings.Builder
-			if err := m.Cues[cue].Execute(&b, cueData{it.Question, optionTexts(it), c.Target}); err != nil {
+			if err := m.Cues[name].Execute(&b, cueData{it.Question, optionTexts(it), answer}); err != nil {
 				return c, "the text of the cue cannot be made: " + err.Error()
 			}
 			said[key] = strings.TrimSpace(b.String())
 		}
-		c.Cue = said[key]
+		cue = said[key]
 	}
-	if !c.Suggests {
-		return study.In(c, it, nil)
-	}
-	if it.Type != dataset.TypeComparative {
-		return c, "only comparative questions have sides to suggest"
-	}
-	regions, known := sideRegions(it, c.Target)
-	if !known {
-		if len(study.Regions(it)) == 0 {
-			return c, study.NoRegion
+	var regions []perturb.Region
+	if c.Suggests {
+		if it.Type != dataset.TypeComparative {
+			return c, "only comparative questions have sides to suggest"
 		}
-		return c, fmt.Sprintf("no region belongs to the answer %q", c.Target)
+		var known bool
+		if regions, known = sideRegions(it, answer); !known {
+			if len(study.Regions(it)) == 0 {
+				return c, study.NoRegion
+			}
+			return c, fmt.Sprintf("no region belongs to the answer %q", answer)
+		}
+		if regions == nil { // nowhere
+			regions = []perturb.Region{}
+		}
 	}
-	if regions == nil { // nowhere
-		regions = []perturb.Region{}
+	made, why := study.In(c, it, regions)
+	if why != "" || answer+cue == "" {
+		return made, why
 	}
-	return study.In(c, it, regions)
+	if made == c {
+		own := *c
+		made = &own
+	}
+	made.Target, made.Cue = answer, cue
+	return made, ""
 }
 
 // cueOf is the template of what a condition says, "" for nothing.
-func cueOf(c perturb.Condition) string {
+func cueOf(c *perturb.Condition) string {
 	switch c.Family {
 	case familyOpinion:
 		return cueOpinion
