@@ -109,6 +109,13 @@ func TestChangesFindWhatTheLedgerSays(t *testing.T) {
 			if (m.name == "blind" && name != "VG-FLIP" || name == sham) && flips+toRight+toWrong != 0 {
 				t.Errorf("%s under %s: %v %% flip", m.name, name, flips)
 			}
+			if strings.HasPrefix(name, "VX-") { // beside the baseline of the same items
+				with := of.mean(percent(func(a answered) bool { return right(a.item, a.before.Final) }))
+				without := of.mean(percent(func(a answered) bool { return right(a.item, a.entry.Final) }))
+				check(table("qa-looks"), "with", with, name)
+				check(table("qa-looks"), "without", without, name)
+				check(table("qa-looks"), "left", 100*without/with, name)
+			}
 			if m.name == "honest" && strings.HasPrefix(name, "VX-") && flips == 0 {
 				t.Errorf("an honest reader answers as before under %s", name)
 			}

@@ -55,6 +55,31 @@ func Gain(leaf string) Sum {
 	}
 }
 
+// Sides are the two shares, in per cent, of which a leaf With a score is the difference: on its
+// trials, and on those that they are compared with.
+func Sides(leaf string) (here, there Sum) {
+	side := func(of func(*tally) int) Sum {
+		return func(g Group) GroupValue {
+			x, tallies := g.leaf(leaf)
+			n := g.Count(leaf)
+			var cells []Fraction
+			for _, y := range tallies {
+				cells = append(cells, Fraction{of(y), y.by[0].Den})
+			}
+			by := byJudge{cells}
+			v := GroupValue{Count: n, Why: g.why(x, n), Uses: cells, Of: func(sums []float64) (float64, bool) {
+				var h, k [few]float64
+				hits, known := by.add(sums, h[:0], k[:0])
+				return OverJudges(hits, known, 100)
+			}}
+			v.Share = func(c clusters) (stats.Share, bool) { return by.share(c) }
+			v.Ends = v.Share.times(100)
+			return v
+		}
+	}
+	return side(func(y *tally) int { return y.with }), side(func(y *tally) int { return y.without })
+}
+
 func scaled(name string, scale float64) Sum {
 	return func(g Group) GroupValue {
 		x, _ := g.leaf(name)

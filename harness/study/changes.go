@@ -479,29 +479,22 @@ func (b *Basis) name(table string) string { return b.Study + "-" + table }
 
 // looks is what is left of the accuracy without the picture.
 func (c changed) looks() score.Table {
-	type blind struct{ base score.Group }
-	accuracy := score.Percent(ScoreAccuracy)
+	without, with := score.Sides(scoreLess) // of the same items
 	return score.Table{Name: c.name(tableLooks), Title: "Does it look?", Keys: []string{"arm", "condition"},
 		Rows: func(all score.Group) (out []score.Row) {
 			for _, arm := range c.arms(all) {
 				for _, g := range c.byCondition(arm.changed) {
 					if f := c.of(g.Cells[0].Keys); strings.HasPrefix(f.Family, "VX-") {
-						out = append(out, score.Row{Group: g, Text: []string{arm.name, f.Name}, Data: blind{arm.base}})
+						out = append(out, score.Row{Group: g, Text: []string{arm.name, f.Name}})
 					}
 				}
 			}
 			return out
 		},
 		Columns: []score.Metric{
-			Percent("with", "With the image", "accuracy at the baseline", score.Direct(func(r score.Row) *results.Estimate {
-				r.Group = r.Data.(blind).base
-				return accuracy.Of(r)
-			})),
-			Percent("without", "Without it", "accuracy under the condition", accuracy),
-			Percent("left", "Left", "accuracy without it / accuracy with it: what the words alone, or chance, achieve", score.Direct(func(r score.Row) *results.Estimate {
-				base := r.Data.(blind).base
-				return score.Ratio(accuracy, func(score.Group) score.GroupValue { return accuracy(base) }, 100, "no answer is right at the baseline").Of(r)
-			})),
+			Percent("with", "With the image", "accuracy at the baseline, of the items and repeats that have a verdict in both", with),
+			Percent("without", "Without it", "accuracy under the condition, of the same", without),
+			Percent("left", "Left", "accuracy without it / accuracy with it: what the words alone, or chance, achieve", score.Ratio(without, with, 100, "no answer is right at the baseline")),
 			Percent("flips", "Flips", "answers that name another option than at the baseline", score.Percent(scoreFlip)),
 		}}
 }
