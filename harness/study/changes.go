@@ -4,7 +4,7 @@
 //
 //  1. compare adds scores to a study's rules: what became of the answer of a trial.
 //  2. Its trials under these conditions are cells of their own, which no other table sees.
-//  3. changesSection lays out what is added up of them.
+//  3. changesSections lay out what is added up of them.
 
 package study
 
@@ -230,12 +230,10 @@ func (s *Study) conditions(own func(uint64, dataset.Item) ([]*perturb.Condition,
 				continue // no such place
 			}
 			made, why := In(p, it, nil)
-			switch {
-			case p.Options != "" || p.Words != "" || p.Says != "" && !p.NoImage:
-				if p.Options != "" {
-					why = s.fixed(it)
-				}
-			case len(it.Images) == 0:
+			switch words := p.Words != "" || p.Says != "" && !p.NoImage; {
+			case p.Options != "":
+				why = s.fixed(it)
+			case !words && len(it.Images) == 0:
 				why = "the question has no image"
 			}
 			if why != "" {
@@ -252,6 +250,9 @@ func (s *Study) conditions(own func(uint64, dataset.Item) ([]*perturb.Condition,
 // is false where it is one that is no longer asked for, of which it is not known how it showed it.
 func seenAs(planned []perturb.Condition, a Answer) (seen Answer, changed, ok bool) {
 	at := slices.IndexFunc(planned, func(p perturb.Condition) bool { return p.Name == a.Key.Condition })
+	if a.Key.Condition == perturb.Baseline().Name {
+		return a, false, true
+	}
 	if at < 0 {
 		family, _, _ := strings.Cut(a.Key.Condition, "@")
 		return a, false, rankAny(family) < 0

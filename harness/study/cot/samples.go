@@ -50,7 +50,7 @@ func scoreOf(s score.Sample) []score.Value {
 	out := append(append(s.Room(), s.Verdicts(rubAccuracy)...), accuracyOf(s)...)
 	facts, _ := s.Facts.(itemFacts)
 	out = append(out, study.UnreadScores(s, facts.Key.Reads())...)
-	if s.Key.Arm != armCoT {
+	if s.Key.Arm != armCoT || study.IsAny(s.Condition) { // whose answers alone are judged
 		return out
 	}
 	out = append(append(out, s.Verdicts(rubricOrder)...), pathsOf(s)...)

@@ -40,14 +40,17 @@ func TestLettersAreReadAsOptionsWereShown(t *testing.T) {
 		if len(list) != 5 || len(missing) != 0 {
 			t.Fatalf("%d conditions, missing %v", len(list), missing)
 		}
-		for _, model := range []string{"B", "right"} {
+		for _, model := range []string{"B", "right", "reasons"} {
 			for _, c := range list {
 				seen := render.Seen(it, *c)
 				says := seen.Options[1].Label
 				if model == "right" {
 					says = seen.Options[slices.IndexFunc(seen.Options, func(o dataset.Option) bool { return o.Text == "nodule" })].Label
 				}
-				k := results.Key{Study: name, Model: model, Item: it.ID, Arm: armAnswer, Condition: c.Name}
+				k := results.Key{Study: name, Model: model, Item: it.ID, Arm: map[string]string{"right": armAnswer, "B": armAnswer, "reasons": armReason}[model], Condition: c.Name}
+				if model == "reasons" { // the same model in the other arm
+					k.Model = "B"
+				}
 				out := results.Output{Answer: says, Finish: backends.FinishStop}
 				must(t, st.PutTrial(ctx, results.Trial{Key: k, Inputs: "sha256:0", Attempts: []results.Attempt{{Started: time.Unix(1, 0), Turns: []results.Turn{{Answer: says, Finish: backends.FinishStop}}, Output: &out}}}))
 				asked := s.Cases(study.Answer{Item: it, Key: k, Output: out})
@@ -108,6 +111,20 @@ func TestLettersAreReadAsOptionsWereShown(t *testing.T) {
 		if got != want {
 			t.Errorf("place %s: chosen by B, by the right one, gold: %v, want %v", place, got, want)
 		}
+	}
+	// The other arm is compared with it where both were asked the question as it is, alone.
+	gain := s.Scores.Layout(judges()).Place(scoreGain, "")
+	compared := map[string]int{}
+	must(t, score.Walk(ctx, st, s.Scores, judges(), func(of []score.Scored) error {
+		for i := range of {
+			if _, known := of[i].Number(gain); known {
+				compared[of[i].Row.Key.Condition]++
+			}
+		}
+		return nil
+	}))
+	if len(compared) != 1 || compared[perturb.Baseline().Name] != 6 {
+		t.Errorf("arms are compared under %v", compared)
 	}
 	// What was asked under a condition that bench.yaml no longer names is not judged anew.
 	plain, err := Study().With(nil, study.Choice{})

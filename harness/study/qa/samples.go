@@ -46,6 +46,9 @@ func scoreOf(s score.Sample) []score.Value {
 	out := append(s.Verdicts(study.RubricAccuracy), accuracyOf(s)...)
 	facts, _ := s.Facts.(itemFacts)
 	out = append(out, study.UnreadScores(s, facts.Key.Reads())...)
+	if study.IsAny(s.Condition) { // compared with its own question as it is alone
+		return out
+	}
 	own, why := score.Joint(out, study.ScoreAccuracy)
 	less := func(name, arm, condition, lacks string) {
 		other, ok := s.Other(arm, condition)
