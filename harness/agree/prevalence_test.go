@@ -140,7 +140,7 @@ func TestInterval(t *testing.T) {
 // have labels, of judges by their sensitivity and specificity: those of r = 0, .5 and .9 where
 // 40 % are positive, and where few or many are. Of a judge who tells nothing the shares that are not
 // rejected can be two pieces, about the truth, with which all between them counts: he is above 97 %.
-// The figures of docs/agree.md at their N:
+// The figures of docs/people.md at their N:
 //
 //	ASSAY_SLOW=1 go test -v -run TestCoverage ./harness/agree
 func TestCoverage(t *testing.T) {

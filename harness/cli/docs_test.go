@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	"assay/backends/phantom"
 	"assay/harness/dataset/datasettest"
@@ -151,6 +152,60 @@ func TestDocsAreAllLinked(t *testing.T) {
 			t.Errorf("README.md has no link %s", link)
 		}
 	}
+}
+
+// TestLinksOfTheDocs: what README.md, CHANGELOG.md and the pages link to is there, and so is the
+// heading that a link names.
+func TestLinksOfTheDocs(t *testing.T) {
+	t.Parallel()
+	root, link := filepath.Join("..", ".."), regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading, fence := regexp.MustCompile(`(?m)^#+ (.*)$`), regexp.MustCompile("(?s)```.*?```")
+	links := 0
+	for _, page := range append(pages(t), filepath.Join(root, "CHANGELOG.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			links++
+			to := page
+			if file != "" {
+				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(file))
+			}
+			is, err := os.ReadFile(to)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			found := anchor == ""
+			for _, h := range heading.FindAllStringSubmatch(fence.ReplaceAllString(string(is), ""), -1) {
+				found = found || anchorOf(h[1]) == anchor
+			}
+			if !found {
+				t.Errorf("%s: %s has no heading #%s", page, to, anchor)
+			}
+		}
+	}
+	if links < 150 {
+		t.Errorf("only %d links", links)
+	}
+}
+
+// anchorOf is how GitHub names a heading.
+func anchorOf(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.TrimSpace(heading))
 }
 
 // TestGlossaryWordsAreUsed: one word for one thing, in code and in what people read.

@@ -53,16 +53,9 @@ func toyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// TestAStudyIsThreeFiles builds assay with a study more, a prompt, a rubric, a score
-// and a table of it, and runs it from plan to report. What is built differs in the
-// files counted and in nothing else.
-func TestAStudyIsThreeFiles(t *testing.T) {
-	t.Parallel()
-	files := toyFiles(t)
-	if len(files) > 3 {
-		t.Errorf("a study touches %d files, want at most 3: %v", len(files), files)
-	}
-	dir := t.TempDir()
+// builtWith builds assay into dir with files in place of others.
+func builtWith(t *testing.T, dir string, files map[string]string) string {
+	t.Helper()
 	overlay, err := json.Marshal(map[string]any{"Replace": files})
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +68,20 @@ func TestAStudyIsThreeFiles(t *testing.T) {
 	if out, err := exec.Command("go", "run", "-buildvcs=false", "-overlay", replace, "-exec", "cp", "assay", assay).CombinedOutput(); err != nil {
 		t.Fatalf("go run: %v\n%s", err, out)
 	}
+	return assay
+}
+
+// TestAStudyIsThreeFiles builds assay with a study more, a prompt, a rubric, a score
+// and a table of it, and runs it from plan to report. What is built differs in the
+// files counted and in nothing else.
+func TestAStudyIsThreeFiles(t *testing.T) {
+	t.Parallel()
+	files := toyFiles(t)
+	if len(files) > 3 {
+		t.Errorf("a study touches %d files, want at most 3: %v", len(files), files)
+	}
+	dir := t.TempDir()
+	assay := builtWith(t, dir, files)
 	bench := func(judges ...string) {
 		t.Helper()
 		text := `name: toy

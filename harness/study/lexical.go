@@ -11,7 +11,7 @@ import (
 )
 
 // This file is the rules of the lexical judge of answers. They are plain, blind to
-// meaning and the same every time; docs/lexical-judge.md says what they miss.
+// meaning and the same every time; docs/judges.md says what they miss.
 
 var finalAnswer = regexp.MustCompile(`(?i)\banswer\b[\s*_]*(?:is\b|:|=)`)
 

@@ -56,7 +56,7 @@ func (c covered) check(t *testing.T, what string) {
 // TestCoverageOfCorrectedMeans: the interval of a corrected mean in simulated
 // populations of 1,000 cases, by the judge's correlation with people and the number
 // of labels, and how much narrower it is than that of the labels alone. The figures of
-// docs/agree.md at their N:
+// docs/people.md at their N:
 //
 //	ASSAY_SLOW=1 go test -v -run TestCoverage ./results/stats
 func TestCoverageOfCorrectedMeans(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // This file is the one reader of answers: what a text commits to, as a careful person
-// would read it (docs/answers.md). It knows words (lexicon.txt), not meanings.
+// would read it (docs/judges.md). It knows words (lexicon.txt), not meanings.
 
 // Choice is an option of a question, as it is offered. Label may be "" or digits.
 type Choice struct{ Label, Text string }

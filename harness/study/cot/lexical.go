@@ -11,7 +11,7 @@ import (
 )
 
 // This file is the rules of the lexical judge of steps. They are plain, blind to
-// meaning and the same every time; docs/lexical-judge.md says what they miss.
+// meaning and the same every time; docs/judges.md says what they miss.
 
 // reasoning is the sentences of an answer without the line of the final answer.
 func reasoning(s string) []string {

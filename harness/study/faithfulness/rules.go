@@ -1,6 +1,6 @@
 // Rules says what judges of the faithfulness study are asked and what their
 // verdicts say, and judges reasoning by rule: the lexical judge, whose rules are
-// plain, blind to meaning and the same every time; docs/lexical-judge.md says what
+// plain, blind to meaning and the same every time; docs/judges.md says what
 // they miss.
 //
 //  1. A rubric shows a case, asks for a verdict and checks it (rubrics.go,
