@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"image"
 	"slices"
+	"strings"
 )
 
 // Condition is one controlled change of the input. The zero Condition changes
@@ -37,10 +38,11 @@ type Condition struct {
 	Mirror   bool     `json:"mirror,omitempty"`   // left and right change places in question, options and gold answers
 	Options  string   `json:"options,omitempty"`  // how options are shown (package render); "": as the item has them
 	Draw     int      `json:"draw,omitempty"`     // of several orders of options which, from 1
-	Words    string   `json:"words,omitempty"`    // what is done to the question's words; "": nothing
+	Words    string   `json:"words,omitempty"`    // what is done to the question's words, or the name of the texts that it is put in; "": nothing
 	Without  int      `json:"without,omitempty"`  // of an item's images the one that is not shown, from 1; 0: all are
 	Order    uint64   `json:"order,omitempty"`    // draws another order of the images; 0: that of the item
-	Program  string   `json:"program,omitempty"`  // digest of the user's program that changes pictures; "": none does
+	Region   string   `json:"region,omitempty"`   // name of an item's regions that it is drawn in; "": all
+	Program  string   `json:"program,omitempty"`  // digest of the user's program that changes pictures, or of the texts; "": there is none
 
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.
@@ -57,6 +59,19 @@ const (
 	WordsTypos = "typos" // letters change places inside of every third longer word
 	WordsUpper = "upper" // all capitals
 )
+
+// FamilyTexts begins the names of conditions that put questions in other words: "TX-german".
+const FamilyTexts = "TX-"
+
+// Worded is the condition that puts questions in the words of a file.
+func Worded(name, digest string) Condition {
+	return Condition{Name: FamilyTexts + name, Family: FamilyTexts + name, Kind: KindControl, Words: name, Program: digest, Does: "the question in the words of the texts " + name}
+}
+
+// Texts are those that a condition puts questions in; false: it does not.
+func (c Condition) Texts() (name string, ok bool) {
+	return c.Words, c.Words != "" && c.Program != ""
+}
 
 // Kind is what a condition changes.
 type Kind string
@@ -112,6 +127,29 @@ func (c Condition) Shown(n int, seed uint64) []int {
 		r.reorder(shown)
 	}
 	return shown
+}
+
+// WithRegions adds to conditions those that names ask for in regions of one name, as in
+// "VO-BB:implant", each behind the condition that it is of. They are controls. Names that mean no
+// such condition add nothing.
+func WithRegions(all []Condition, names []string) []Condition {
+	all = slices.Clone(all)
+	for _, name := range names {
+		base, region, _ := strings.Cut(name, ":")
+		at := slices.IndexFunc(all, func(c Condition) bool { return c.Name == base })
+		if at < 0 || CheckRegionName(region) != nil || slices.ContainsFunc(all, func(c Condition) bool { return c.Name == name }) {
+			continue
+		}
+		c := all[at]
+		if n := len(c.Ops); n == 0 || c.Suggests || c.Cell != nil || !c.Ops[n-1].Drawn() && c.Ops[n-1].Program == nil {
+			continue
+		}
+		for at++; at < len(all) && all[at].Region != "" && strings.HasPrefix(all[at].Name, base+":"); at++ {
+		}
+		c.Name, c.Family, c.Region, c.Kind, c.Does = name, c.Family+":"+region, region, KindControl, c.Does+" (region "+region+")"
+		all = slices.Insert(all, at, c)
+	}
+	return all
 }
 
 // Unswept is the name of the condition at no level of a sweep.
@@ -179,10 +217,13 @@ func (c Condition) apply(img image.Image, from, to int, seed uint64) (image.Imag
 	for i := from; len(rest) > 0; i++ {
 		op := rest[0]
 		out, err := op.Apply(img, stream(seed, uint64(i)))
+		if err == nil {
+			rest, err = op.carry(rest[1:], img.Bounds().Size(), out.Bounds().Size(), stream(seed, uint64(i)))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("condition %q, op %d: %w", c.Name, i+1, err)
 		}
-		rest, img = op.carry(rest[1:], img.Bounds().Size(), out.Bounds().Size()), out
+		img = out
 	}
 	return img, nil
 }

@@ -24,7 +24,7 @@ func drawBox(p *Pixels, box image.Rectangle, t int, colour [3]uint8) *Pixels {
 // filling is what can stand in place of a region.
 type filling struct {
 	name string
-	over func(p *Pixels, box image.Rectangle, sigma float64, r *rng)
+	over func(p *Pixels, a area, sigma float64, r *rng)
 }
 
 const (
@@ -35,32 +35,32 @@ const (
 // fillings are all of them, the usual one first.
 func fillings() []filling {
 	return []filling{
-		{"black", func(p *Pixels, box image.Rectangle, _ float64, _ *rng) { fill(p, box, [3]uint8{}) }},
-		{"mean", func(p *Pixels, box image.Rectangle, _ float64, _ *rng) {
-			sum, _ := sums(p, box)
-			count := box.Dx() * box.Dy()
+		{"black", func(p *Pixels, a area, _ float64, _ *rng) { fill(p, a.Rectangle, [3]uint8{}) }},
+		{"mean", func(p *Pixels, a area, _ float64, _ *rng) {
+			sum, _ := sums(p, a)
+			count := a.pixels()
 			var c [3]uint8
 			for i := range c {
 				c[i] = uint8((sum[i] + count/2) / count)
 			}
-			fill(p, box, c)
+			fill(p, a.Rectangle, c)
 		}},
-		{fillBlur, func(p *Pixels, box image.Rectangle, sigma float64, _ *rng) {
-			crop := NewPixels(box.Dx(), box.Dy(), p.Channels)
+		{fillBlur, func(p *Pixels, a area, sigma float64, _ *rng) {
+			crop := NewPixels(a.Dx(), a.Dy(), p.Channels)
 			o := crop.Pix
-			rows(p, box, func(row []uint8) { o = o[copy(o, row):] })
-			o = blur(crop, sigma*float64(min(box.Dx(), box.Dy()))).Pix
-			rows(p, box, func(row []uint8) { o = o[copy(row, o):] })
+			rows(p, a.Rectangle, func(row []uint8) { o = o[copy(o, row):] })
+			o = blur(crop, sigma*float64(min(a.Dx(), a.Dy()))).Pix
+			rows(p, a.Rectangle, func(row []uint8) { o = o[copy(row, o):] })
 		}},
-		{"noise", func(p *Pixels, box image.Rectangle, _ float64, r *rng) {
-			n, count := p.Channels, box.Dx()*box.Dy()
-			sum, squares := sums(p, box)
+		{"noise", func(p *Pixels, a area, _ float64, r *rng) {
+			n, count := p.Channels, a.pixels()
+			sum, squares := sums(p, a)
 			var scale [3]float64
 			for i := range scale {
 				variance := float64(count*squares[i]-sum[i]*sum[i]) / float64(count) / float64(count)
 				scale[i] = math.Sqrt(variance) / bellSD
 			}
-			rows(p, box, func(row []uint8) {
+			rows(p, a.Rectangle, func(row []uint8) {
 				for i := 0; i < len(row); i += n {
 					e := float64(r.bell())
 					for c := range n {
@@ -80,10 +80,33 @@ func fillNames() []string {
 	return names
 }
 
-// occlude replaces a box of p.
-func occlude(p *Pixels, box image.Rectangle, with string, sigma float64, r *rng) {
-	all := fillings()
-	all[max(0, slices.IndexFunc(all, func(f filling) bool { return f.name == with }))].over(p, box, sigma, r)
+// occlude replaces an area of p.
+func occlude(p *Pixels, a area, with string, sigma float64, r *rng) {
+	all, before := fillings(), p
+	if a.in != nil {
+		before = p.clone()
+	}
+	all[max(0, slices.IndexFunc(all, func(f filling) bool { return f.name == with }))].over(p, a, sigma, r)
+	if a.in != nil { // what is not of the area stays
+		a.each(p, func(at int) { copy(before.Pix[at:at+p.Channels], p.Pix[at:]) })
+		copy(p.Pix, before.Pix)
+	}
+}
+
+// each calls f for each pixel of an area of p, with where it begins in p.Pix.
+func (a area) each(p *Pixels, f func(at int)) {
+	for i := range a.Dx() * a.Dy() {
+		if a.has(i) {
+			f(((a.Min.Y+i/a.Dx())*p.W + a.Min.X + i%a.Dx()) * p.Channels)
+		}
+	}
+}
+
+// silhouette is white where the area is, and else black.
+func silhouette(a area, w, h int) *Pixels {
+	p := NewPixels(w, h, 1)
+	a.each(p, func(at int) { p.Pix[at] = 255 })
+	return p
 }
 
 // rows calls f for each row of a box of p.
@@ -94,13 +117,12 @@ func rows(p *Pixels, box image.Rectangle, f func(row []uint8)) {
 	}
 }
 
-// sums are those of a box's samples and of their squares, by channel.
-func sums(p *Pixels, box image.Rectangle) (sum, squares [3]int) {
-	n := p.Channels
-	rows(p, box, func(row []uint8) {
-		for i, v := range row {
-			sum[i%n] += int(v)
-			squares[i%n] += int(v) * int(v)
+// sums are those of an area's samples and of their squares, by channel.
+func sums(p *Pixels, a area) (sum, squares [3]int) {
+	a.each(p, func(at int) {
+		for c, v := range p.Pix[at : at+p.Channels] {
+			sum[c] += int(v)
+			squares[c] += int(v) * int(v)
 		}
 	})
 	return sum, squares
@@ -113,10 +135,10 @@ func level(v float64) uint8 { return uint8(min(max(v, 0), 255) + .5) }
 // is the Gaussian of the box mask divided by its maximum + 1e-6; of several
 // boxes, the highest (metrics.md 2.2). The Gaussian of a box is the outer product
 // of two profiles, so no image is ever filtered.
-func heatmap(p *Pixels, boxes []image.Rectangle, opacity, sigma float64, colour [3]uint8) *Pixels {
+func heatmap(p *Pixels, areas []area, opacity, sigma float64, colour [3]uint8) *Pixels {
 	type mask struct{ x, y []uint32 } // parts of one, in 16 bits; their product is the mask
 	var masks []mask
-	for _, b := range boxes {
+	for _, b := range areas {
 		x, y := profile(p.W, b.Min.X, b.Max.X, sigma), profile(p.H, b.Min.Y, b.Max.Y, sigma)
 		mx, my := slices.Max(x), slices.Max(y)
 		peak := float64(mx * my)

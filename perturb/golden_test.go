@@ -116,7 +116,7 @@ func TestGoldenPixels(t *testing.T) {
 			if c.Op == "bbox" {
 				p = drawBox(p, box, c.Thickness, c.Colour)
 			} else {
-				occlude(p, box, "black", 0, nil)
+				occlude(p, area{Rectangle: box}, "black", 0, nil)
 			}
 			if got := digest(p.rgb().Pix); got != c.Out.RGB8 {
 				t.Errorf("%s: %s, want %s", c.ID, got, c.Out.RGB8)
@@ -135,7 +135,7 @@ func TestGoldenPixels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := heatmap(base, []image.Rectangle{box}, c.Alpha, .25, [3]uint8{255, 0, 0}).Pix
+			got := heatmap(base, []area{{Rectangle: box}}, c.Alpha, .25, [3]uint8{255, 0, 0}).Pix
 			if len(got) != len(want) {
 				t.Fatalf("%s: %d bytes, want %d", c.ID, len(got), len(want))
 			}

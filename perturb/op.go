@@ -97,19 +97,19 @@ func (o Op) value(name string) float64 {
 	panic("perturb: internal error: op " + o.Name + " has no parameter " + name)
 }
 
-// boxes are the op's regions in an image of w x h pixels, each with its margin.
-func (o Op) boxes(w, h int, r *rng) ([]image.Rectangle, error) {
-	var at []image.Rectangle
+// areas are the op's regions in an image of w x h pixels, each with its margin.
+func (o Op) areas(w, h int, r *rng) ([]area, error) {
+	var at []area
 	for _, reg := range o.Regions {
-		at = append(at, grown(reg.Pixels(w, h), o.Params[paramMargin], w, h)) // 0 where an op has none
+		at = append(at, reg.area(w, h).grown(o.Params[paramMargin], w, h)) // 0 where an op has none
 	}
 	if !o.Elsewhere {
 		return at, nil
 	}
-	moved := make([]image.Rectangle, len(at))
-	for i, b := range at {
+	moved := slices.Clone(at)
+	for i, a := range at {
 		var err error
-		if moved[i], err = elsewhere(b, at, w, h, r); err != nil {
+		if moved[i].Rectangle, err = elsewhere(a.Rectangle, at, w, h, r); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +130,7 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 		return nil, fmt.Errorf("op %s: %w", o.Name, err)
 	}
 	r := &rng{state: seed}
-	boxes, err := o.boxes(b.Dx(), b.Dy(), r)
+	areas, err := o.areas(b.Dx(), b.Dy(), r)
 	if err != nil {
 		return nil, fmt.Errorf("op %s: %w", o.Name, err)
 	}
@@ -139,28 +139,39 @@ func (o Op) Apply(img image.Image, seed uint64) (image.Image, error) {
 	for param, level := range spec.neutral {
 		same = same && o.value(param) == level
 	}
-	if same || len(boxes) == 0 && spec.Drawn {
+	if same || len(areas) == 0 && spec.Drawn {
 		return img, nil
 	}
-	return spec.apply(o, img, boxes, r)
+	return spec.apply(o, img, areas, r)
 }
 
 // carry moves the regions of ops that come later as o moves what they lie on, from a
 // picture of size was to one of size is. What is cut off is in no region any more.
-func (o Op) carry(later []Op, was, is image.Point) []Op {
+func (o Op) carry(later []Op, was, is image.Point, seed uint64) ([]Op, error) {
 	spec, _ := o.spec()
 	if spec.moves == nil {
-		return later
+		return later, nil
 	}
 	moved := slices.Clone(later)
 	for i := range moved {
 		moved[i].Regions = nil
 		for _, reg := range later[i].Regions {
+			if reg.Mask != nil {
+				out, err := o.Apply(silhouette(reg.area(was.X, was.Y), was.X, was.Y), seed)
+				if err != nil {
+					return nil, err
+				}
+				p := PixelsOf(out)
+				if reg, err = regionWhere(p.W, p.H, func(x, y int) bool { return p.Pix[y*p.W+x] >= 128 }); err == nil { // else it is cut off
+					moved[i].Regions = append(moved[i].Regions, reg)
+				}
+				continue
+			}
 			box := spec.moves(o, was.X, was.Y, reg.Pixels(was.X, was.Y)).Intersect(image.Rectangle{Max: is})
 			if !box.Empty() {
 				moved[i].Regions = append(moved[i].Regions, regionOf(box, is.X, is.Y))
 			}
 		}
 	}
-	return moved
+	return moved, nil
 }

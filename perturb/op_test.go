@@ -211,7 +211,7 @@ func TestHeatmapIsTheFormula(t *testing.T) {
 		opacity, sigma := rapid.Float64Range(.01, 1).Draw(t, "opacity"), rapid.Float64Range(.01, 2).Draw(t, "sigma")
 		colour := [3]uint8{uint8(rapid.IntRange(0, 255).Draw(t, "red")), uint8(rapid.IntRange(0, 255).Draw(t, "green")), 9}
 		box := reg.Pixels(p.W, p.H)
-		got, src := heatmap(p, []image.Rectangle{box}, opacity, sigma, colour), p.rgb()
+		got, src := heatmap(p, []area{{Rectangle: box}}, opacity, sigma, colour), p.rgb()
 		x, y := profile(p.W, box.Min.X, box.Max.X, sigma), profile(p.H, box.Min.Y, box.Max.Y, sigma)
 		for i, v := range src.Pix {
 			a := opacity * x[i/3%p.W] * y[i/3/p.W] / (slices.Max(x)*slices.Max(y) + 1e-6)
@@ -355,7 +355,7 @@ func TestElsewhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(1, 60).Draw(t, "w"), rapid.IntRange(1, 60).Draw(t, "h")
 		box := drawRegion(t).Pixels(w, h)
-		got, err := elsewhere(box, []image.Rectangle{box}, w, h, &rng{state: rapid.Uint64().Draw(t, "seed")})
+		got, err := elsewhere(box, []area{{Rectangle: box}}, w, h, &rng{state: rapid.Uint64().Draw(t, "seed")})
 		if box.Dx() == w && box.Dy() == h {
 			if err == nil {
 				t.Fatal("a box as large as the image went elsewhere")
@@ -372,7 +372,7 @@ func TestElsewhere(t *testing.T) {
 	box := Region{X0: 10, Y0: 10, X1: 40, Y1: 40}.Pixels(100, 100)
 	seen := map[image.Rectangle]bool{}
 	for seed := range uint64(50) {
-		got, err := elsewhere(box, []image.Rectangle{box}, 100, 100, &rng{state: seed})
+		got, err := elsewhere(box, []area{{Rectangle: box}}, 100, 100, &rng{state: seed})
 		if err != nil || got.Overlaps(box) {
 			t.Fatalf("%v, %v", got, err)
 		}

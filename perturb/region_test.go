@@ -18,7 +18,7 @@ func TestKeepIsTheOtherPartOfOcclude(t *testing.T) {
 		covered := apply(t, Op{Name: "occlude", Fill: fill, Regions: regs}, p, seed)
 		kept := apply(t, Op{Name: "keep", Fill: fill, Regions: regs}, p, seed)
 		whole := p.clone()
-		occlude(whole, p.Bounds(), fill, .25, &rng{state: seed})
+		occlude(whole, area{Rectangle: p.Bounds()}, fill, .25, &rng{state: seed})
 		for i, v := range p.Pix {
 			at := image.Pt(i/p.Channels%p.W, i/p.Channels/p.W)
 			in := slices.ContainsFunc(regs, func(r Region) bool { return at.In(r.Pixels(p.W, p.H)) })

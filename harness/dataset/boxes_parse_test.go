@@ -18,12 +18,19 @@ func TestParse(t *testing.T) {
 		`{"x_min": 1, "y_min": 2, "x_max": 3, "y_max": 4}`: {"": {{N: [4]float64{1, 2, 3, 4}, Form: corners}}},
 		`{"left": [1, 2, 3, 4], "right": [[5, 6, 7, 8]]}`:  {"left": {{N: [4]float64{1, 2, 3, 4}}}, "right": {{N: [4]float64{5, 6, 7, 8}}}},
 		"": nil, "[]": nil,
+		"[[1, 2], [3, 2], [3, 4.5]]": {"": {{N: [4]float64{1, 2, 3, 4.5}, Form: corners, Polygon: [][2]float64{{1, 2}, {3, 2}, {3, 4.5}}}}},
+		"[1, 2, 3, 2, 3, 4.5]":       {"": {{N: [4]float64{1, 2, 3, 4.5}, Form: corners, Polygon: [][2]float64{{1, 2}, {3, 2}, {3, 4.5}}}}},
+		`{"implant": [[[1, 2], [3, 2], [3, 4.5]], [1, 2, 3, 4]], "right": "m.PNG"}`: {
+			"implant": {{N: [4]float64{1, 2, 3, 4.5}, Form: corners, Polygon: [][2]float64{{1, 2}, {3, 2}, {3, 4.5}}}, {N: [4]float64{1, 2, 3, 4}}}, "right": {{File: "m.PNG"}}},
+		"a.png; b/c.png": {"": {{File: "a.png"}, {File: "b/c.png"}}}, `"a.png"`: {"": {{File: "a.png"}}}, `["a.png"]`: {"": {{File: "a.png"}}},
+		`{"size": [2, 3], "counts": [1, 5]}`:          {"": {{Mask: &perturb.Mask{Size: [2]int{2, 3}, Counts: []uint32{1, 5}}}}},
+		`{"x": [{"size": [2, 3], "counts": [1, 5]}]}`: {"x": {{Mask: &perturb.Mask{Size: [2]int{2, 3}, Counts: []uint32{1, 5}}}}},
 	} {
 		if got, ok := parse(text); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %t, want %v", text, got, ok, want)
 		}
 	}
-	for _, text := range []string{"1 2 3", "[1, 2, 3]", "[[1, 2, 3, 4], 5]", `{"up": [1, 2, 3, 4]}`, "{}", "here", "[-1, 0, 1, 1]", `[1, 2, 3, "4"]`, `{"x": 1, "y": 2, "w": 3, "h": 4, "z": 5}`, "[1, 2, 3, 1e999]", "NaN 0 1 1"} {
+	for _, text := range []string{"1 2 3", "[1, 2, 3]", "[[1, 2, 3, 4], 5]", `{"Left": [1, 2, 3, 4]}`, `{"a b": [1, 2, 3, 4]}`, `{"a:b": [1, 2, 3, 4]}`, "[[1, 2], [3, 4]]", "[1, 2, 3, 4, 5]", "a.jpg", `"here"`, `{"size": [2, 3], "counts": "0eJ"}`, `{"size": [2, 3], "counts": [-1, 7]}`, "{}", "here", "[-1, 0, 1, 1]", `[1, 2, 3, "4"]`, `{"x": 1, "y": 2, "w": 3, "h": 4, "z": 5}`, "[1, 2, 3, 1e999]", "NaN 0 1 1"} {
 		if got, ok := parse(text); ok {
 			t.Errorf("%s is read as %v", text, got)
 		}
@@ -82,7 +89,7 @@ func TestOnePlace(t *testing.T) {
 
 // FuzzParse: what is read as boxes makes regions that can be drawn, or says what is wrong.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"1 2 3 4", "[[0, 0.1, 0.5, 1]]", `{"left": [1, 2, 3, 4]}`, `[{"x": 1, "y": 2, "w": 3, "h": 4}]`, "1,2;3", `{"x1": 1e300, "y1": 0, "x2": 1e308, "y2": 1}`} {
+	for _, s := range []string{"1 2 3 4", "[[0, 0.1, 0.5, 1]]", `{"left": [1, 2, 3, 4]}`, `[{"x": 1, "y": 2, "w": 3, "h": 4}]`, "1,2;3", "[[1, 2], [3, 2], [3, 4.5]]", `{"m": [{"size": [480, 640], "counts": [1, 307199]}]}`, "a.png;b.png", `{"x1": 1e300, "y1": 0, "x2": 1e308, "y2": 1}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -92,6 +99,9 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, list := range sides {
 			for _, b := range list {
+				if b.File != "" {
+					continue
+				}
 				for _, unit := range units() {
 					for _, form := range forms() {
 						r, bad := meaning{unit, form}.Region(b, 640, 480)

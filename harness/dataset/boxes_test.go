@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"bytes"
 	"fmt"
 	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,5 +103,64 @@ func TestBoxesOfOwnQuestions(t *testing.T) {
 {"image": "a.png", "question": "q", "answer": "CT", "boxes": []}`, Source{Boxes: "px", BoxesForm: "xyxy"})
 	if len(d.Items) != 6 || len(d.Problems) != 2 || d.Problems[0].Row != 6 || !strings.Contains(d.Problems[0].Want, "in a picture of 96x96 pixels (boxes: px") || d.Problems[1].Row != 7 || d.Items[5].Regions != nil {
 		t.Errorf("%d items, %v", len(d.Items), d.Problems)
+	}
+}
+
+// Polygons, masks in files and COCO's run lengths are the same pixels of a question as their box,
+// by name; one that does not fit its picture is a problem of its row.
+func TestRegionsOfOwnQuestions(t *testing.T) {
+	dir := t.TempDir()
+	_, a, _ := datasettest.Picture(0)
+	mask := image.NewGray(image.Rect(0, 0, 96, 96))
+	for i := range 48 * 40 {
+		mask.Pix[(40+i/48)*96+24+i%48] = 1
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, mask); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"a.png": a, "m.png": file.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var counts []string // of 96 columns, 24 to 71 have 40 pixels from row 40 on
+	for x := range 48 {
+		counts = append(counts, map[bool]string{true: fmt.Sprint(24*96 + 40), false: "56"}[x == 0], "40")
+	}
+	counts = append(counts, fmt.Sprint(16+24*96))
+	rle := `{"size": [96, 96], "counts": [` + strings.Join(counts, ", ") + `]}`
+	rows := []string{`"m.png"`, `["m.png"]`, `{"implant": "m.png"}`, rle, `{"implant": [` + rle + `]}`,
+		`[[24, 40], [72, 40], [72, 80], [24, 80]]`, `{"implant": [[24, 40, 72, 40, 72, 80, 24, 80]]}`,
+		`{"size": [96, 95], "counts": [9120]}`, `{"size": [96, 96], "counts": [9216]}`, `"gone.png"`, `"a.jpg"`, `[[24, 40], [97, 40], [72, 80]]`, `[[1.1, 1.1], [1.2, 1.1], [1.2, 1.2]]`}
+	text := ""
+	for _, r := range rows {
+		text += `{"image": "a.png", "question": "q", "answer": "yes", "boxes": ` + r + "}\n"
+	}
+	path := filepath.Join(dir, "q.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(Source{Name: "mine", Kind: formatJSONL, Path: path, Boxes: "px"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range d.Items {
+		name := map[bool]string{true: "implant"}[strings.Contains(rows[i], "implant")]
+		if list := it.Regions[name]; len(list) != 1 || list[0].Mask == nil || list[0].Pixels(96, 96) != image.Rect(24, 40, 72, 80) {
+			t.Errorf("%s: %v", rows[i], it.Regions)
+		}
+	}
+	var found []string
+	for _, p := range d.Problems {
+		found = append(found, fmt.Sprintf("%d %s: %s, found %s", p.Row, p.Column, p.Want, p.Got))
+	}
+	for i, want := range []string{"8 boxes: a mask of 96x96 pixels, as its picture is, found 95x96 pixels", "9 boxes: a mask that fits: no pixel of 96x96 is inside", "10 boxes: ", "11 boxes: boxes of four numbers", "12 boxes: x0 < x1", "13 boxes: a polygon that has the middle of a pixel"} {
+		if i >= len(found) || !strings.HasPrefix(found[i], want) {
+			t.Errorf("problem %d: %q, want %q", i+1, found, want)
+		}
+	}
+	if len(d.Items) != 7 {
+		t.Errorf("%d items", len(d.Items))
 	}
 }

@@ -48,8 +48,8 @@ func Fields() []Field {
 		{fieldTask, false, []string{"task", "category", "l2-category", "topic"}, "what tables group items by"},
 		{fieldHint, false, []string{"hint", "context"}, "stands before the question in the prompt"},
 		{fieldModality, false, []string{"modality"}, "the examination type"},
-		{fieldBoxes, false, []string{"boxes", "box", "bboxes", "bbox", "bounding_boxes", "bounding_box", "regions", "region"},
-			"where in the picture it is: [x0, y0, x1, y1] or [x, y, w, h], a list of these, or these by side (right, left); or four columns x, y, w, h or x0, y0, x1, y1 (x_min and so on); boxes: px|fraction|percent and boxes_form: xyxy|xywh say what the numbers mean"},
+		{fieldBoxes, false, []string{"boxes", "box", "bboxes", "bbox", "bounding_boxes", "bounding_box", "regions", "region", "mask", "masks", "mask_path", "polygon", "polygons", "segmentation"},
+			"where in the picture it is: [x0, y0, x1, y1] or [x, y, w, h], a polygon [[x, y], ...], a mask (FILE.png, or COCO's run lengths), a list of these, or these by side (right, left) or name; or four columns x, y, w, h or x0, y0, x1, y1 (x_min and so on); boxes: px|fraction|percent and boxes_form: xyxy|xywh say what the numbers mean"},
 	}
 }
 

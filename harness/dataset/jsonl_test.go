@@ -268,7 +268,7 @@ func TestJSONLProblems(t *testing.T) {
 		{strings.Replace(alter(t, 21, "captions", ""), `"sub/b.jpg"`, string(quoted), 1), "$.images[1]", "an image file", "no such file"},
 		{strings.Replace(alter(t, 22, "captions", ""), `"sub/b.jpg"`, `"set.jsonl"`, 1), "$.images[1]", "a readable", "not a PNG"},
 		{alter(t, 23, "scale", `["Left", "Right"]`), "$.scale", "belongs to the types binary", "type single"},
-		{alter(t, 24, "boxes", `{"up": [[0, 0, 1, 1]]}`), "$.boxes", "by side", "up"},
+		{alter(t, 24, "boxes", `{"Right": [[0, 0, 1, 1]]}`), "$.boxes", "by side", "Right"},
 		{alter(t, 25, "boxes", `{"left": [[0, 0, 1, 1], [3, 3, 2, 4]]}`), "$.boxes.left[1]", "x0 < x1", "[3 3 2 4]"},
 		{alter(t, 26, "boxes", `{}`), "$.boxes", "minProperties", "an object"},
 		{alter(t, 27, "options", `[{"text": "Left"}, {"text": "Right"}]`), "$.options[0].label", "A: labels in order", `""`},

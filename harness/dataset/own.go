@@ -62,7 +62,7 @@ type row struct {
 
 // add makes regions of the boxes and adds the rows, but for those whose boxes cannot be.
 func (d *Dataset) add(s Source, more *extras, rows []row) {
-	place(s, d, rows)
+	more.place(s, d, rows)
 	digest := newDigester()
 	for _, r := range rows {
 		if r.item.ID == "" { // it has a problem
@@ -79,7 +79,7 @@ func (d *Dataset) add(s Source, more *extras, rows []row) {
 
 // place finds out what the boxes of rows mean, says it, and makes regions of them. A row whose
 // boxes make none loses its ID.
-func place(s Source, d *Dataset, rows []row) {
+func (e *extras) place(s Source, d *Dataset, rows []row) {
 	var all []placed
 	var of []*row
 	for i := range rows {
@@ -95,9 +95,17 @@ func place(s Source, d *Dataset, rows []row) {
 		r.item.ID = ""
 	}
 	unit := cmp.Or(s.Boxes, unitOf(all))
+	numbers := false // somewhere, that mean something
 	for i, r := range of {
+		sized := unit == pixels // by the picture
+		for _, list := range all[i].Sides {
+			for _, b := range list {
+				numbers = numbers || !b.masked()
+				sized = sized || b.masked() || b.Polygon != nil
+			}
+		}
 		for n, im := range r.item.Images {
-			if unit != pixels {
+			if !sized {
 				break
 			}
 			w, h, err := sizeOf(im)
@@ -105,14 +113,14 @@ func place(s Source, d *Dataset, rows []row) {
 				err = fmt.Errorf("pictures of %dx%d and %dx%d pixels", all[i].W, all[i].H, w, h)
 			}
 			if all[i].W, all[i].H = w, h; err != nil {
-				bad(r, r.where, "pictures of one size where boxes are in pixels (fractions are of any)", err.Error())
+				bad(r, r.where, "pictures of one size where boxes are in pixels, polygons or masks (boxes in fractions are of any)", err.Error())
 				all[i].Sides = nil
 				break
 			}
 		}
 	}
 	m, both := tell(unit, s.BoxesForm, all)
-	if s.Boxes == "" || s.BoxesForm == "" {
+	if numbers && (s.Boxes == "" || s.BoxesForm == "") {
 		said := fmt.Sprintf("boxes: in %s, %s", map[string]string{pixels: "pixels", fractionUnit: "fractions of width and height", perCents: "per cents of width and height"}[m.Unit],
 			map[string]string{corners: "x0 y0 x1 y1", sized: "x y w h"}[m.Form])
 		if both {
@@ -124,19 +132,50 @@ func place(s Source, d *Dataset, rows []row) {
 		r.item.Regions = map[string][]perturb.Region{}
 		for _, side := range slices.Sorted(maps.Keys(all[i].Sides)) {
 			for n, b := range all[i].Sides[side] {
-				region, wrong := m.Region(b, all[i].W, all[i].H)
+				var region perturb.Region
+				var wrong, found string
+				if b.File == "" {
+					region, wrong = m.Region(b, all[i].W, all[i].H)
+					found = fmt.Sprint(b.N)
+					if b.Mask != nil {
+						found = fmt.Sprintf("%dx%d pixels", b.Mask.Size[1], b.Mask.Size[0])
+					}
+				} else {
+					region, wrong, found = e.mask(s, b.File, all[i].W, all[i].H)
+				}
 				if wrong != "" {
 					where := r.where
 					if strings.HasPrefix(where, "$") {
 						where = fmt.Sprintf("%s[%d]", strings.TrimSuffix(where+"."+side, "."), n)
 					}
-					bad(r, where, wrong, fmt.Sprint(b.N))
+					bad(r, where, wrong, found)
 					continue
 				}
 				r.item.Regions[side] = append(r.item.Regions[side], region)
 			}
 		}
 	}
+}
+
+// mask is what the mask in a file has of a picture of w x h pixels.
+func (e *extras) mask(s Source, path string, w, h int) (r perturb.Region, want, got string) {
+	im, _, want, got := e.picture(s, path)
+	if got != "" {
+		return r, want, got
+	}
+	b, err := im.Load()
+	if err != nil {
+		return r, "a readable PNG", err.Error()
+	}
+	img, err := perturb.Decode(b)
+	if err != nil {
+		return r, "a readable PNG", err.Error()
+	}
+	if r, err = perturb.RegionOfImage(img); err != nil {
+		return r, "a mask with pixels that are not black", err.Error()
+	}
+	r, want = maskRegion(r.Mask, w, h)
+	return r, want, fmt.Sprintf("%s of %dx%d pixels", path, img.Bounds().Dx(), img.Bounds().Dy())
 }
 
 func sizeOf(im Image) (w, h int, err error) {
