@@ -59,7 +59,7 @@ func choiceOf(name string) (study.Choice, error) {
 		c.Grid, err = gridOf(size)
 		return c, err
 	}
-	if !slices.Contains(names, base) {
+	if !slices.ContainsFunc(perturb.WithRegions(changing().Changes, []string{base}), func(c perturb.Condition) bool { return c.Name == base }) {
 		return c, fmt.Errorf("no condition %q%s; there are %s", base, text.DidYouMean(base, names), strings.Join(names, ", "))
 	}
 	if !leveled {

@@ -203,13 +203,12 @@ func (s previewSubject) cells(g perturb.Grid, w, h int) ([]cell, error) {
 	var out []cell
 	for _, c := range list[1:] {
 		r := c.Ops[len(c.Ops)-1].Regions[0].Pixels(w, h)
-		middle := r.Min.Add(r.Max).Div(2)
-		out = append(out, cell{c.Name, corners(r), slices.ContainsFunc(s.regions(), func(q perturb.Region) bool { return middle.In(q.Pixels(w, h)) })})
+		out = append(out, cell{c.Name, corners(r), c.Cell.Within(s.regions())})
 	}
 	return out, nil
 }
 
 // regions are all regions of the item.
 func (s previewSubject) regions() []perturb.Region {
-	return slices.Concat(s.Item.Regions[""], s.Item.Regions["left"], s.Item.Regions["right"])
+	return study.Regions(s.Item)
 }

@@ -172,7 +172,7 @@ func list(k key) object {
 		items = object{"type": "object", "required": []string{"condition"}, "minProperties": 2, "maxProperties": 2, "properties": object{"condition": object{"type": "string"}},
 			"additionalProperties": object{"type": "array", "minItems": 2, "items": object{"type": "number"}}}
 	case k.Name() == "conditions":
-		items = object{"anyOf": []any{object{"enum": k.Values}, object{"type": "string", "pattern": "^" + perturb.FamilyOwn}}}
+		items = object{"anyOf": []any{object{"enum": k.Values}, object{"type": "string", "pattern": "^" + perturb.FamilyOwn + "|^" + perturb.FamilyTexts + "|:"}}}
 	case len(k.Values) > 0:
 		items = object{"enum": k.Values}
 	}

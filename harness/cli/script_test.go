@@ -71,7 +71,7 @@ func scripts(t *testing.T) []string {
 	if !underRace {
 		return all
 	}
-	alone := strings.Fields("agree compare completion config contamination cost damage dataset diagnosis export faithfulness filter init merge one-image perturb plan predictions prompts released scores shots slurm store taix usage user-boxes user-odd-columns user-own-data user-reviewer user-sweep version")
+	alone := strings.Fields("agree compare completion config contamination cost damage dataset diagnosis export faithfulness filter init merge one-image perturb plan predictions prompts released scores shots slurm store taix usage user-boxes user-odd-columns regions user-own-data user-reviewer user-sweep version")
 	left := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
 		return slices.Contains(alone, strings.TrimSuffix(filepath.Base(f), ".txt"))
 	})

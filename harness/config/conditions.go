@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"assay/perturb"
 	"assay/results/text"
@@ -26,6 +27,7 @@ func (c *checker) conditions(st *Study, s section, known StudyKind) {
 	if c.changesNone(st, s, known, "conditions") {
 		return
 	}
+	var asked []string
 	wanted := map[string]bool{}
 	switch {
 	case n == nil:
@@ -35,17 +37,18 @@ func (c *checker) conditions(st *Study, s section, known StudyKind) {
 	default:
 		for _, w := range c.words(n, JoinPath(s.path, "conditions")) {
 			switch {
-			case slices.Contains(names, w.text):
-				wanted[w.text] = true
+			case slices.Contains(names, w.text), known.find(w.text) != nil:
+				asked, wanted[w.text] = append(asked, w.text), true
 			case w.text == perturb.Baseline().Name:
 				c.Errorf(w.at, w.path, "expected other conditions, found the baseline, which is always there; remove it")
 			default:
-				c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), text.DidYouMean(w.text, names))
+				c.noCondition(w, names)
 			}
 		}
 	}
-	for i, k := range known.conditions() { // tables follow the study's order
-		if wanted[k.Name] || wanted[allConditions] && k.Kind != perturb.KindControl && i < len(known.Conditions) {
+	own := perturb.WithRegions(known.Conditions, asked)
+	for i, k := range perturb.WithRegions(known.conditions(), asked) { // tables follow the study's order
+		if wanted[k.Name] || wanted[allConditions] && k.Kind != perturb.KindControl && i < len(own) {
 			st.Conditions = append(st.Conditions, k.Name)
 		}
 	}
@@ -72,6 +75,35 @@ func (c *checker) changesNone(st *Study, s section, known StudyKind, key string)
 // conditions are all that may be named, in the order of tables.
 func (k StudyKind) conditions() []perturb.Condition {
 	return append(slices.Clip(k.Conditions), k.Any...)
+}
+
+// may says whether the study can be asked under a condition of the user's: where it can be asked
+// under others that change as much.
+func (k StudyKind) may(own perturb.Condition) bool {
+	return slices.ContainsFunc(k.conditions(), func(c perturb.Condition) bool { return c.Words != "" || own.Words == "" })
+}
+
+// find is the condition that a name means, also in a region by its name; nil: there is none.
+func (k StudyKind) find(name string) *perturb.Condition {
+	all := perturb.WithRegions(k.conditions(), []string{name})
+	at := slices.IndexFunc(all, func(c perturb.Condition) bool { return c.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &all[at]
+}
+
+// noCondition objects to a name, of which names has all that there are.
+func (c *checker) noCondition(w word, names []string) {
+	base, region, named := strings.Cut(w.text, ":")
+	switch {
+	case !named || !slices.Contains(names, base):
+		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), text.DidYouMean(w.text, names))
+	case perturb.CheckRegionName(region) != nil:
+		c.Errorf(w.at, w.path, "expected CONDITION:REGION, the name of a region with 1 to 40 letters, digits, - and _, found %s", shown(w.text))
+	default:
+		c.Errorf(w.at, w.path, "expected a condition that is drawn in a region, found %s, which is not; write %s", shown(base), shown(base))
+	}
 }
 
 func conditionNames(known StudyKind) []string {
@@ -126,13 +158,13 @@ func (c *checker) sweep(n *Node, path string, known StudyKind) (perturb.Sweep, b
 		return sw, false
 	}
 	names := conditionNames(known)
-	at := slices.Index(names, w.text)
-	if at < 0 {
-		c.Errorf(w.at, w.path, "expected %s, found the unknown condition %s%s", oneOf(names), shown(w.text), text.DidYouMean(w.text, names))
+	found := known.find(w.text)
+	if found == nil {
+		c.noCondition(w, names)
 		return sw, false
 	}
 	sw.Condition = w.text
-	params := known.conditions()[at].Params()
+	params := found.Params()
 	if len(params) == 0 {
 		c.Errorf(w.at, w.path, "expected a condition that has numbers to sweep, found %s, which has none", shown(w.text))
 		return sw, false

@@ -44,12 +44,19 @@ type Config struct {
 	Backends []backends.Server
 	Models   []backends.Model
 	Judges   []Judge
-	Own      []perturb.Condition `json:",omitempty"` // of the user's programs, under ops
+	Own      []perturb.Condition `json:",omitempty"` // of the user's programs, under ops, and texts
+	Texts    []Texts             `json:",omitempty"`
 	Studies  []Study
 	Prompts  map[string]string // template text by prompt name, read from the files named
 
 	Telemetry telemetry.Settings
 	Cost      *results.Cost // nil: no prices are given
+}
+
+// Texts are questions in other words, in a file (dataset.Word).
+type Texts struct {
+	Name, Path string
+	Content    []byte `json:"-"`
 }
 
 // Shift moves the servers whose url has {port} up by n ports, so that parts of a run
@@ -137,8 +144,9 @@ type Study struct {
 	// order, and Sweeps the parameters of conditions planned at several levels.
 	Conditions []string
 	Sweeps     []perturb.Sweep
-	Own        []perturb.Condition `json:"-"` // Config.Own, which Conditions and Sweeps may name
+	Own        []perturb.Condition `json:"-"` // those of Config.Own that Conditions and Sweeps may name
 	Grid       perturb.Grid        // an occlusion grid; the zero Grid: none
+	Shuffles   int                 `yaml:"shuffles" range:"1..100"` // drawn orders of options that OPT-SHUFFLE asks for
 	Image      int                 // of items with several images the one that conditions change, from 1; 0: every one
 }
 

@@ -83,8 +83,10 @@ const (
 	defaultJudgeMaxTokens = 800
 	defaultInFlight       = 4
 	defaultRetries        = 2
-	defaultRepeats        = 2
-	defaultRepeatShare    = 0.05
+	// DefaultShuffles is how many orders of options are drawn where nobody says.
+	DefaultShuffles    = 3
+	defaultRepeats     = 2
+	defaultRepeatShare = 0.05
 )
 
 func defaultSamplingSeed() *int64 { one := int64(1); return &one }

@@ -43,6 +43,28 @@ func (c *checker) op(name string, e entry) perturb.Condition {
 	return perturb.Own(name, p)
 }
 
+// texts are questions in other words: german: german.csv.
+func (c *checker) texts(cfg *Config, name string, e entry) {
+	path := JoinPath("texts", name)
+	if !flagName.MatchString(name) {
+		c.Errorf(e.At, "texts", "expected a name of a to z, 0 to 9 and _ that begins with a letter, found %s", shown(name))
+	}
+	w, ok := c.text(e.Value, path)
+	if !ok {
+		return
+	}
+	t := Texts{Name: name, Path: c.exists(w, false)}
+	if t.Path == "" {
+		return
+	}
+	var err error
+	if t.Content, err = c.files.ReadFile(t.Path); err != nil {
+		c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), shown(t.Path))
+	}
+	cfg.Texts = append(cfg.Texts, t)
+	cfg.Own = append(cfg.Own, perturb.Worded(name, string(results.DigestOf(t.Content))))
+}
+
 // command is a list of a program and its arguments; example is one.
 func (s section) command(example string) (out []word) {
 	n := s.get("command")

@@ -8,7 +8,7 @@ import (
 )
 
 // A program that changed is another setting: its words, a file of the folder that one of them names,
-// what its parameters are where nothing is said. Where such a file lies elsewhere is not looked at.
+// what its parameters are where nothing is said; so are other texts. Where such a file lies elsewhere is not looked at.
 func TestAChangedProgramWouldMixResults(t *testing.T) {
 	text, err := os.ReadFile("testdata/good/ops.yaml")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestAChangedProgramWouldMixResults(t *testing.T) {
 	for _, c := range []struct{ from, to, file, content, want string }{
 		{"", "", "", "", ""},
 		{"", "", "change.sh", "#!/bin/sh\nexit 1\n", "ops.mine.program ops.plain.program"},
-		{"", "", "rows.jsonl", "{}", "ops.mine.program"},
+		{"", "", "rows.jsonl", "{}", "ops.mine.program texts.german.content"},
 		{"--fast", "/elsewhere.txt", "elsewhere.txt", "x", "ops.mine.program"}, // the word alone, as below
 		{"--fast", "--slow", "", "", "ops.mine.program"},
 		{"default: 0.5", "default: 0.7", "", "", "ops.mine.params"},

@@ -12,13 +12,14 @@ import (
 
 	"assay/backends"
 	"assay/harness/dataset"
+	"assay/perturb"
 	"assay/results"
 	"assay/results/text"
 )
 
 func (c *checker) config(root *Node) *Config {
 	cfg := &Config{Prompts: map[string]string{}}
-	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "ops", "studies", "prompts", "telemetry", "cost")
+	s := c.section(root, "", "name", "seed", "store", "rules", "datasets", "backends", "models", "judges", "ops", "texts", "studies", "prompts", "telemetry", "cost")
 	for _, key := range []string{"name", "datasets", "backends", "models", "studies"} {
 		s.need(key)
 	}
@@ -63,6 +64,7 @@ func (c *checker) config(root *Node) *Config {
 		})
 	}
 	c.named(s, "ops", func(name string, e entry) { cfg.Own = append(cfg.Own, c.op(name, e)) })
+	c.named(s, "texts", func(name string, e entry) { c.texts(cfg, name, e) })
 	c.named(s, "studies", func(name string, e entry) {
 		if c.refused(JoinPath("studies", name), e.At) {
 			c.unsure, c.foreign = true, true
@@ -553,13 +555,12 @@ func (c *checker) ownKeys(j *Judge, n *Node, path string) {
 }
 
 func (c *checker) study(cfg *Config, known StudyKind, n *Node) Study {
-	if len(known.conditions()) > 0 {
-		known.Any = append(slices.Clip(known.Any), cfg.Own...)
-	}
-	st := Study{Name: known.Name, Own: cfg.Own, Repeats: 1, InFlight: 1, Retries: defaultRetries, Backoff: time.Second, Timeouts: defaultTimeouts(),
+	own := slices.DeleteFunc(slices.Clone(cfg.Own), func(o perturb.Condition) bool { return !known.may(o) })
+	known.Any = append(slices.Clip(known.Any), own...)
+	st := Study{Name: known.Name, Own: own, Repeats: 1, InFlight: 1, Shuffles: DefaultShuffles, Retries: defaultRetries, Backoff: time.Second, Timeouts: defaultTimeouts(),
 		Sampling: backends.Sampling{Temperature: defaultTemperature, MaxTokens: defaultMaxTokens, Seed: defaultSamplingSeed()}}
 	s := c.section(n, JoinPath("studies", known.Name), "dataset", "models", "arms", "select", "repeats", "sampling", "timed",
-		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "slo")
+		"shots", "shots_from", "cache", "repeats_of_invalid", "cool_down", "in_flight", "retries", "backoff", "timeouts", "rubrics", "needs_from", "conditions", "sweeps", "grid", "image", "shuffles", "slo")
 	if s.n.Kind != IsMapping {
 		return st
 	}

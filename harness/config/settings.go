@@ -89,6 +89,10 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, own := range c.Own {
+		if name, ok := own.Texts(); ok {
+			m[JoinPath("texts", name)+".content"] = own.Program
+			continue
+		}
 		op := own.Ops[0]
 		p := JoinPath("ops", op.Name)
 		m[p+".program"], m[p+".params"] = op.Program.Digest, "none"

@@ -56,8 +56,9 @@ type Item struct {
 	Regions   map[string][]perturb.Region // where the finding is, by side: "left", "right", or "" for both or none
 	Knowledge *Knowledge                  // what must, may and must not be said of question and answer; nil: no entry
 
-	Another *Item `json:"-"` // whose images may be shown instead (Pair); nil: none was looked for, or there is none
-	Case    *Case // of TypeDiagnosis; else nil
+	Texts   map[string]Wording `json:"-"` // itself in other words, by the name of a file of texts (Word)
+	Another *Item              `json:"-"` // whose images may be shown instead (Pair); nil: none was looked for, or there is none
+	Case    *Case              // of TypeDiagnosis; else nil
 	leaking Leaking
 	cluster string // what it has in the column that cluster: names, which may be a patient's name
 }

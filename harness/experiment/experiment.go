@@ -110,6 +110,11 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 		}) {
 			dataset.Pair(set, cfg.Seed)
 		}
+		for _, t := range cfg.Texts {
+			if err := dataset.Word(set, t.Name, t.Path, t.Content); err != nil {
+				return nil, fmt.Errorf("%s: texts %s: %w", cfg.File, t.Name, err)
+			}
+		}
 		if cfg.Rules == results.RulesReleased {
 			truncate(set.Items)
 		}

@@ -150,13 +150,16 @@ func (b *Bench) mayGoOn(old, now results.Manifest, stored func() (map[results.Ke
 // allowed splits changes into those of settings that no stored answer was given
 // under, and the rest. Only what goes into requests can be of the first kind.
 func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.Outcome) (free, rest []config.Change) {
-	used := map[string]bool{} // "models.NAME.", "studies.NAME." and "ops.NAME." that have an answer
+	used := map[string]bool{} // "models.NAME.", "studies.NAME.", "ops.NAME." and "texts.NAME." that have an answer
 	for k, o := range stored {
 		if !o.Failed || o.Invalids > 0 || o.Kind == run.KindSwapped {
 			used["models."+k.Model+"."], used["studies."+k.Study+"."] = true, true
 			if own, ok := strings.CutPrefix(k.Condition, perturb.FamilyOwn); ok {
 				name, _, _ := strings.Cut(own, "@")
 				used["ops."+name+"."] = true
+			}
+			if texts, ok := strings.CutPrefix(k.Condition, perturb.FamilyTexts); ok {
+				used["texts."+texts+"."] = true
 			}
 		}
 	}
@@ -174,7 +177,11 @@ func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.
 			}
 		}
 		for _, own := range b.Config.Own {
-			if p := "ops." + own.Ops[0].Name + "."; strings.HasPrefix(ch.Path, p) {
+			p := "texts." + own.Words + "."
+			if _, texts := own.Texts(); !texts {
+				p = "ops." + own.Ops[0].Name + "."
+			}
+			if strings.HasPrefix(ch.Path, p) {
 				scope = p
 			}
 		}

@@ -26,7 +26,7 @@ const (
 const noneOfThese = "None of the above"
 
 // Seen is an item as it is asked under a condition: with its options in another order, its
-// sides exchanged with those of a mirrored picture, its question in other words. The gold
+// sides exchanged with those of a mirrored picture, itself in other words. The gold
 // answers stay right.
 func Seen(it dataset.Item, c perturb.Condition) dataset.Item {
 	switch c.Words {
@@ -34,6 +34,10 @@ func Seen(it dataset.Item, c perturb.Condition) dataset.Item {
 		it.Question = strings.ToUpper(it.Question)
 	case perturb.WordsTypos:
 		it.Question = typos(it.Question, it.ID)
+	default:
+		if w, ok := it.Texts[c.Words]; ok {
+			it = w.In(it)
+		}
 	}
 	if c.Mirror {
 		it.Question = OtherSides(it.Question)

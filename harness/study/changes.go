@@ -176,7 +176,7 @@ func (k GoldKey) named(output string) (string, bool) {
 // changing adds what a choice asks for of the conditions of any study.
 func (s *Study) changing(c Choice) error {
 	mine := func(name string) bool {
-		return slices.ContainsFunc(s.Changes, func(d perturb.Condition) bool { return d.Name == name })
+		return slices.ContainsFunc(perturb.WithRegions(s.Changes, []string{name}), func(d perturb.Condition) bool { return d.Name == name })
 	}
 	c.Conditions = slices.DeleteFunc(slices.Clone(c.Conditions), mine)
 	c.Sweeps = slices.DeleteFunc(slices.Clone(c.Sweeps), func(w perturb.Sweep) bool { return mine(w.Condition) })

@@ -8,12 +8,15 @@
 package study
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"assay/harness/config"
 	"assay/harness/dataset"
 	"assay/harness/render"
 	"assay/perturb"
@@ -74,7 +77,7 @@ func AnyConditions() []perturb.Condition {
 		{Name: "VX-PATCHES", Kind: perturb.KindControl, Ops: op("patches"), Does: "the picture's patches are shuffled"},
 		{Name: OtherImage, Kind: perturb.KindControl, Other: true, Does: "the image of another question of the same type is sent, of the same size and with another gold answer"},
 		{Name: "OPT-ROTATE", Kind: perturb.KindOptions, Options: render.OptionsRotated, Does: "the options move on by one place, by two and so on: a trial for each"},
-		{Name: "OPT-SHUFFLE", Kind: perturb.KindOptions, Options: render.OptionsShuffled, Does: "the options in another order that is drawn: three trials"},
+		{Name: "OPT-SHUFFLE", Kind: perturb.KindOptions, Options: render.OptionsShuffled, Does: "the options in another order that is drawn: a trial for each of `shuffles`"},
 		{Name: "OPT-LETTERS", Kind: perturb.KindOptions, Options: render.OptionsLettered, Does: "the options have the last letters of the alphabet"},
 		{Name: "OPT-MORE", Kind: perturb.KindOptions, Options: render.OptionsMore, Does: "an option more, none of the above, which is wrong"},
 		{Name: "TX-TYPOS", Kind: perturb.KindControl, Words: perturb.WordsTypos, Does: "letters change places inside of words of the question"},
@@ -87,12 +90,15 @@ func AnyConditions() []perturb.Condition {
 	return out
 }
 
-// rankAny is the place of a condition among AnyConditions, then those of the user's programs and
+// rankAny is the place of a condition among AnyConditions, then those of the user's programs and texts and
 // cells of a grid; -1: it is none of these.
 func rankAny(family string) int {
 	all := AnyConditions()
+	family, _, _ = strings.Cut(family, ":")
 	switch {
 	case strings.HasPrefix(family, perturb.FamilyOwn):
+		return len(all)
+	case strings.HasPrefix(family, perturb.FamilyTexts) && !slices.ContainsFunc(all, func(c perturb.Condition) bool { return c.Name == family }):
 		return len(all)
 	case family == FamilyGrid:
 		return len(all) + 1
@@ -103,7 +109,11 @@ func rankAny(family string) int {
 // Expand turns a choice into what is planned of the conditions that all lists, then of those of
 // the user's programs, in their order, each once. The error says what in the choice is unknown or impossible.
 func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Condition, error) {
-	all = append(slices.Clip(all), c.Own...)
+	asked := slices.Clone(c.Conditions)
+	for _, s := range c.Sweeps {
+		asked = append(asked, s.Condition)
+	}
+	all = perturb.WithRegions(append(slices.Clip(all), c.Own...), asked)
 	find := func(name string) (perturb.Condition, error) {
 		at := slices.IndexFunc(all, func(d perturb.Condition) bool { return d.Name == name })
 		if at < 0 {
@@ -150,7 +160,7 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 	var out []perturb.Condition
 	for _, d := range all {
 		if wanted[d.Name] {
-			out = append(out, orders(d)...)
+			out = append(out, orders(d, cmp.Or(c.Shuffles, config.DefaultShuffles))...)
 		}
 		out = append(out, swept[d.Name]...)
 	}
@@ -165,8 +175,8 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 }
 
 // orders are all trials of a condition that shows options in several orders, else itself.
-func orders(d perturb.Condition) []perturb.Condition {
-	n, ok := map[string]int{render.OptionsRotated: mostOptions - 1, render.OptionsShuffled: 3}[d.Options]
+func orders(d perturb.Condition, shuffles int) []perturb.Condition {
+	n, ok := map[string]int{render.OptionsRotated: mostOptions - 1, render.OptionsShuffled: shuffles}[d.Options]
 	if !ok {
 		return []perturb.Condition{d}
 	}
@@ -207,11 +217,11 @@ func gridCells(g perturb.Grid) ([]perturb.Condition, error) {
 // NoRegion is why an item has no place to draw in.
 const NoRegion = "the question has no region"
 
-// Regions are those of an item's finding: unsided, left, right.
+// Regions are all of an item's, by name: first those without one.
 func Regions(it dataset.Item) []perturb.Region {
 	var out []perturb.Region
-	for _, side := range []string{"", "left", "right"} {
-		out = append(out, it.Regions[side]...)
+	for _, name := range slices.Sorted(maps.Keys(it.Regions)) {
+		out = append(out, it.Regions[name]...)
 	}
 	return out
 }
@@ -234,6 +244,11 @@ func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (
 	case planned.Other && it.Another == nil:
 		return planned, "no question of its type has other images of the same size and another gold answer"
 	}
+	if name, ok := planned.Texts(); ok {
+		if _, there := it.Texts[name]; !there {
+			return planned, "the texts " + name + " have no row of it"
+		}
+	}
 	last := len(planned.Ops) - 1 // those before it are of loading
 	if last < 0 {
 		return planned, ""
@@ -245,6 +260,10 @@ func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (
 	switch {
 	case planned.Cell != nil:
 		regions = []perturb.Region{planned.Cell.Region()}
+	case planned.Region != "":
+		if regions = it.Regions[planned.Region]; len(regions) == 0 {
+			return planned, "the question has no region " + planned.Region
+		}
 	case regions == nil:
 		if regions = Regions(it); len(regions) == 0 && program {
 			return planned, "" // which can do without

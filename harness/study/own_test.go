@@ -54,3 +54,61 @@ func TestProgramsAreConditions(t *testing.T) {
 		}
 	}
 }
+
+// A condition in a region by its name is drawn there alone, is a control, can be swept, and is
+// missing where an item has no such region.
+func TestRegionsByName(t *testing.T) {
+	choice := study.Choice{Conditions: []string{"VO-BB", "VO-BB:tube", "VO-BB:left"}, Sweeps: []perturb.Sweep{{Condition: "VO-BLUR:tube", Param: "sigma", Levels: []float64{.5, 1}}}}
+	tube, left := perturb.Region{X0: 1, X1: 5, Y1: 50}, perturb.Region{X1: 50, Y1: 50}
+	both := dataset.Item{ID: "i", Type: "bool", Question: "Is it?", Answer: "True", Images: []dataset.Image{{Name: "a.png"}}, Regions: map[string][]perturb.Region{"left": {left}, "tube": {tube}}}
+	one := both
+	one.Regions = map[string][]perturb.Region{"left": {left}}
+	for _, s := range []study.Study{qa.Study(), faithfulness.Study()} {
+		s, err := s.With(nil, choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			it   dataset.Item
+			want string
+		}{
+			{both, "VO-BB image [left tube]; VO-BB:tube control [tube]; VO-BB:left control [left]; VO-BLUR:tube@sigma=0.5 control [tube]; VO-BLUR:tube@sigma=1 control [tube]; "},
+			{one, "VO-BB image [left]; VO-BB:left control [left]; VO-BB:tube: the question has no region tube; VO-BLUR:tube@sigma=0.5: the question has no region tube; VO-BLUR:tube@sigma=1: the question has no region tube; "},
+		} {
+			list, missing := s.Conditions(1, c.it)
+			got := ""
+			for _, c := range list[1:] {
+				var in []string
+				for _, r := range c.Ops[len(c.Ops)-1].Regions {
+					in = append(in, map[perturb.Region]string{tube: "tube", left: "left"}[r])
+				}
+				got += fmt.Sprintf("%s %s %v; ", c.Name, c.Kind, in)
+			}
+			for _, m := range missing {
+				got += fmt.Sprintf("%s: %s; ", m.Condition, m.Why)
+			}
+			if got != c.want {
+				t.Errorf("%s:\n%s, want\n%s", s.Name, got, c.want)
+			}
+		}
+	}
+	for _, bad := range []string{"VX-NONE:tube", "VO-BB:a b", "VO-BB:", "VO-GRID:tube", "VD-BLUR:tube", "VB-BB+:left", "XX:tube"} {
+		if _, err := faithfulness.Study().With(nil, study.Choice{Conditions: []string{bad}}); err == nil {
+			t.Errorf("%s is planned", bad)
+		}
+	}
+}
+
+// OPT-SHUFFLE draws as many orders as are asked for, three where nobody says.
+func TestShuffles(t *testing.T) {
+	for n, want := range map[int]int{0: 3, 1: 1, 5: 5} {
+		s, err := qa.Study().With(nil, study.Choice{Conditions: []string{"OPT-SHUFFLE"}, Shuffles: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := dataset.Item{ID: "i", Type: "single", Question: "Which?", Answer: "A", Options: []dataset.Option{{Label: "A", Text: "x"}, {Label: "B", Text: "y"}, {Label: "C", Text: "z"}}}
+		if list, missing := s.Conditions(1, it); len(list) != want+1 || len(missing) > 0 {
+			t.Errorf("shuffles %d: %d conditions, missing %v", n, len(list)-1, missing)
+		}
+	}
+}

@@ -73,6 +73,7 @@ func allConditions() []perturb.Condition {
 // nameOf is the name of the unswept condition of a family and sign; rank is its
 // place among Conditions, -1 where it has none.
 func nameOf(family string, sign int) (name string, rank int) {
+	family, _, _ = strings.Cut(family, ":")
 	for i, d := range allConditions() {
 		if d.Family == family && d.Sign == sign {
 			return d.Name, i
