@@ -36,15 +36,15 @@ func bench() (file, error) {
 		Studies []config.StudyKind
 	}{Studies: experiment.Known().Studies}
 	for _, p := range []referencePart{
-		{Title: "", Text: "The first level. `name`, `datasets`, `backends`, `models` and `studies` have to be there."},
-		{Title: "datasets", Text: "Each has a name of your choice, and a `kind` that decides which keys it has ([your data](your-server.md#data))."},
-		{Title: "backends", Text: "Model servers ([yours](your-server.md)). Kind `phantom` is played by the run itself."},
-		{Title: "models", Text: "What is asked, one block each, in this order."},
-		{Title: "judges", Text: "Who judges answers ([judges](judges.md))."},
-		{Title: "ops", Text: "Programs of your own that change pictures ([how](perturbations.md#your-own-change))."},
-		{Title: "studies", Text: "What is run. The name is that of a study; [below](#names-that-studies-know) stand the arms, rubrics and conditions of each."},
-		{Title: "telemetry", Text: "What is watched meanwhile ([energy and cost](energy-and-cost.md))."},
-		{Title: "cost", Text: "Prices ([energy and cost](energy-and-cost.md))."},
+		{Title: "", Text: "`name`, `datasets`, `backends`, `models` and `studies` are required."},
+		{Title: "datasets", Text: "Each has a name of your choice and a `kind`, which decides its keys ([your own data](own-data.md))."},
+		{Title: "backends", Text: "Model servers ([your own](your-server.md)). The run itself plays kind `phantom`."},
+		{Title: "models", Text: "The models, one block each, in this order."},
+		{Title: "judges", Text: "[Judges](judges.md) of answers."},
+		{Title: "ops", Text: "Your own programs that change images ([how](perturbations.md#your-own-change))."},
+		{Title: "studies", Text: "What is run, by the study's name; arms, rubrics and conditions of each stand [below](#names-that-studies-know)."},
+		{Title: "telemetry", Text: "Devices to read ([energy and cost](energy-and-cost.md))."},
+		{Title: "cost", Text: "[Prices](energy-and-cost.md#prices)."},
 	} {
 		for _, k := range keys {
 			top, rest, nested := strings.Cut(generalPath(k.Path), ".")

@@ -197,18 +197,18 @@ func changesPictures(list []perturb.Condition) bool {
 // families are what the first letters of a code mean, in the order of the page.
 func families() []family {
 	return []family{
-		{Title: "sham", Text: "Nothing that a model sees. How often an answer moves here is what moves by itself: every other condition has to beat it."},
-		{Title: "TB", Text: "**Said in the prompt** (text bias). The picture stays as it is."},
-		{Title: "VB", Text: "**Drawn on one side** (visual bias), for questions that compare sides: the mark points to an answer without being asked about."},
-		{Title: "VH", Text: "**The finding marked** (highlight): a reader that looks should not do worse."},
-		{Title: "VO", Text: "**The finding covered** (occlusion): an answer that stays although its evidence is gone was not read off the picture."},
-		{Title: "VC", Text: "**Controls**: the same mark at another place of equal size, drawn by the seed. What moves here is moved by any mark."},
-		{Title: "VD", Text: "**The whole picture spoilt** (degradation): how much of a picture's quality an answer needs."},
-		{Title: "VK", Text: "**The finding alone** (keep): all else is covered. An answer that stays rests on the region."},
-		{Title: "VG", Text: "**The whole picture moved** (geometry): turned, mirrored, cut, shifted."},
-		{Title: "VX", Text: "**Without the picture**: what is right here was known from the words, or guessed. A model whose accuracy stays does not look."},
-		{Title: "OPT", Text: "**The options shown otherwise.** Of questions whose options the prompt lists; the gold answer goes with its option."},
-		{Title: "TX", Text: "**The question in other words.** The picture stays as it is."},
+		{Title: "sham", Text: "Nothing that a model sees changes. Flips here are noise, which every other condition must exceed."},
+		{Title: "TB", Text: "**Said in the prompt** (text bias). The image is unchanged."},
+		{Title: "VB", Text: "**Drawn on one side** (visual bias), for questions that compare sides: the mark points to an answer."},
+		{Title: "VH", Text: "**The finding marked** (highlight): a reader that looks should not get worse."},
+		{Title: "VO", Text: "**The finding covered** (occlusion): an answer that stays without its evidence did not come from the image."},
+		{Title: "VC", Text: "**Controls**: the same mark at a random place of equal size. Flips here come from any mark."},
+		{Title: "VD", Text: "**The whole image degraded**: how much image quality an answer needs."},
+		{Title: "VK", Text: "**The finding alone** (keep): the rest is covered. An answer that stays rests on the region."},
+		{Title: "VG", Text: "**Geometry**: the whole image rotated, mirrored, cropped or shifted."},
+		{Title: "VX", Text: "**Without the image**: right answers come from the words, or by chance. If accuracy does not fall, the model may ignore the images."},
+		{Title: "OPT", Text: "**The options changed**, of questions whose options the prompt lists; the gold answer moves with its option."},
+		{Title: "TX", Text: "**The question in other words.** The image is unchanged."},
 	}
 }
 
