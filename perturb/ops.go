@@ -140,8 +140,8 @@ func table() []entry {
 		}},
 		{"keep", func() Spec {
 			return Spec{Drawn: true,
-				Does:   "replaces all but regions: by black, the picture's mean, itself blurred by sigma, noise of its mean and standard deviation",
-				Params: []Param{{"sigma", "shorter sides of the picture", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}},
+				Does:   "replaces all but regions: by black, the image's mean, itself blurred by sigma, noise of its mean and standard deviation",
+				Params: []Param{{"sigma", "shorter sides of the image", .01, 2, .25, false, "[0.125, 0.25, 0.5]"}},
 				Fills:  fillNames(), needs: map[string]string{"sigma": fillBlur},
 				apply: func(o Op, img image.Image, areas []area, r *rng) (image.Image, error) {
 					p := PixelsOf(img)
@@ -221,7 +221,7 @@ func table() []entry {
 				}}
 		}},
 		{"blank", func() Spec {
-			return Spec{Does: "leaves one level: the picture's mean, black or white", Fills: []string{"mean", "black", fillWhite},
+			return Spec{Does: "leaves one level: the image's mean, black or white", Fills: []string{"mean", "black", fillWhite},
 				apply: func(o Op, img image.Image, _ []area, _ *rng) (image.Image, error) {
 					p := PixelsOf(img).clone()
 					if o.Fill == fillWhite {
@@ -233,7 +233,7 @@ func table() []entry {
 				}}
 		}},
 		{"static", func() Spec {
-			return Spec{Does: "replaces the whole picture by seeded noise of its mean and standard deviation",
+			return Spec{Does: "replaces the whole image by seeded noise of its mean and standard deviation",
 				apply: func(_ Op, img image.Image, _ []area, r *rng) (image.Image, error) {
 					p := PixelsOf(img).clone()
 					occlude(p, area{Rectangle: p.Bounds()}, "noise", 0, r)

@@ -250,7 +250,7 @@ func ownColumns() []results.FileColumn {
 	text := func(name, help string) results.FileColumn {
 		return results.FileColumn{Name: name, Kind: results.TextColumn, Help: help}
 	}
-	return []results.FileColumn{text(columnType, "of the question"), text(columnTask, "of the question"), text(columnModality, "of its pictures"),
+	return []results.FileColumn{text(columnType, "of the question"), text(columnTask, "of the question"), text(columnModality, "of its images"),
 		text(columnFlags, "of the last attempt, with spaces between"), {Name: columnAttempts, Kind: results.IntegerColumn, Help: "tries at the trial; the last one counts"},
 		text(columnCache, "what the server's caches did; nothing: it was not timed"),
 		text(columnBaseline, "whether the answer is right, against that at baseline of the same arm: helped is from wrong to right, harmed from right to wrong"),

@@ -79,7 +79,7 @@ type Images struct {
 }
 
 func imagesColumn() results.FileColumn {
-	return prose("images", "files of the pictures as they were sent, in order, with spaces between; a picture that several trials were sent is one file")
+	return prose("images", "files of the images as they were sent, in order, separated by spaces; an image that several trials share is one file")
 }
 
 // save writes the pictures of a trial that no trial before it was sent, and returns

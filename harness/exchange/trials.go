@@ -161,7 +161,7 @@ func scoreColumn(c score.Column) results.FileColumn {
 
 func trialColumns() []results.FileColumn {
 	return []results.FileColumn{
-		text("type", "of the question"), text("task", "of the question"), text("modality", "of its pictures"),
+		text("type", "of the question"), text("task", "of the question"), text("modality", "of its images"),
 		integer("attempts", "", "tries at the trial; the last one counts"),
 		text("flags", "of the last attempt, with spaces between"),
 		text("cache_policy", "what was done about the server's caches; nothing: it was not timed"),

@@ -13,8 +13,9 @@ import (
 type Arms struct {
 	List []*Account // in the order of tables
 
-	changed      []*Account // of trials under conditions of any study, which are no arm's own, by condition
-	changedArms  []*Account // of the same, by arm
+	changed      []*Account                 // by condition: of trials under conditions of any study, which are no arm's own, and those of account
+	changedArms  []*Account                 // of the same, by arm
+	account      func(*score.Scored) string // see Apart; nil: none
 	model        string
 	order        []string
 	basis        *Basis
@@ -48,6 +49,12 @@ func NewArms(model string, b *Basis, order []string, turns func(arm string) int,
 // Reading has answers counted that cannot be read as an answer to the question.
 func (a *Arms) Reading(unread func(*score.Scored) bool) *Arms {
 	a.unread = unread
+	return a
+}
+
+// Apart has trials counted a second time, in the account that of names; "": in none.
+func (a *Arms) Apart(of func(*score.Scored) string) *Arms {
+	a.account = of
 	return a
 }
 
@@ -110,6 +117,11 @@ func (a *Arms) Add(item int, t *score.Scored) {
 	}
 	a.said = t.Statuses(a.verdicts, a.said)
 	x.Add(item, t.Row, a.said, known(a.right, &right), known(a.steps, &steps))
+	if a.account != nil {
+		if name := a.account(t); name != "" {
+			under(&a.changed, NewAccount(a.basis, a.model, name)).Add(item, t.Row, nil, nil, nil)
+		}
+	}
 	if changed {
 		under(&a.changedArms, NewAccount(a.basis, a.model, t.Row.Key.Arm)).Add(item, t.Row, a.said, nil, nil)
 	}
@@ -194,7 +206,7 @@ func Collected(x score.Extra) *Arms {
 	return x.(*Arms)
 }
 
-// Find is an arm, or one under a condition of any study; nil: no trial of it is stored.
+// Find is an arm, or an account by condition; nil: no trial of it is stored.
 func (a *Arms) Find(name string) *Account {
 	for _, x := range slices.Concat(a.List, a.changed) {
 		if x.Arm == name {

@@ -44,11 +44,8 @@ type anyCondition struct{ perturb.Condition }
 func (s *Study) compare() {
 	const source = "metrics.md section 2.3"
 	own, condition := s.Scores.Score, s.Scores.Condition
-	s.Scores.Names = append(slices.Clip(s.Scores.Names),
-		score.Name{Name: scoreLess, Unit: "1", Better: score.None, Source: source, Help: "under a condition of any study: accuracy less that of the same item, arm and repeat at the baseline"},
+	s.Scores.Names = append(slices.Concat(s.Scores.Names, GainNames()),
 		score.Name{Name: scoreFlip, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: another option than at the baseline; pairs in which both answers name one"},
-		score.Name{Name: scoreToRight, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: wrong at the baseline and right here, by most judges"},
-		score.Name{Name: scoreToWrong, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: right at the baseline and wrong here"},
 		score.Name{Name: scoreOnce, Unit: "1", Better: score.Higher, Source: source, Help: "where options are shown in another order: 1: right here and at the baseline, by most judges"},
 		score.Name{Name: scorePlace, Unit: "", Better: score.None, Source: source, Help: "likewise: the place of the option that the answer names, from 1; questions with one right option of at most 10"},
 		score.Name{Name: scoreGold, Unit: "", Better: score.None, Source: source, Help: "likewise: the place of the gold option, from 1"})
@@ -115,6 +112,48 @@ func (k GoldKey) places(output string) (out []score.Value) {
 			return append(out, score.ValueOf(scoreGold, "", float64(i+1)))
 		}
 	}
+	return out
+}
+
+// GainNames are the scores of Gained.
+func GainNames() []score.Name {
+	const source = "metrics.md section 2.3"
+	return []score.Name{
+		{Name: scoreLess, Unit: "1", Better: score.None, Source: source, Help: "under another condition: accuracy less that of the same item, arm and repeat at the baseline"},
+		{Name: scoreToRight, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: wrong at the baseline and right here, by most judges"},
+		{Name: scoreToWrong, Unit: "1", Better: score.None, Source: source, Help: "likewise: 1: right at the baseline and wrong here"},
+	}
+}
+
+// Gained are scores of a trial's accuracy against that at the baseline.
+func Gained(own, base []score.Value) []score.Value { return rightness(own, base, false) }
+
+// GainLeaves add them up.
+func GainLeaves() []score.Leaf {
+	return []score.Leaf{{Score: scoreLess, With: ScoreAccuracy, Why: noPair}, {Score: scoreToRight, Why: noPair}, {Score: scoreToWrong, Why: noPair}}
+}
+
+const noPair = "no answer has its pair"
+
+// GainColumns show them; of wraps what a row has of one.
+func GainColumns(of func(score.Sum) score.Kind) []score.Metric {
+	return []score.Metric{
+		{Column: results.Column{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "accuracy less that at the baseline, of the same items and repeats"}, Of: of(score.Gain(scoreLess))},
+		Percent("to_right", "To right", "wrong at the baseline and right here / pairs with a verdict each", of(score.Percent(scoreToRight))),
+		Percent("to_wrong", "To wrong", "right at the baseline and wrong here / the same", of(score.Percent(scoreToWrong))),
+	}
+}
+
+// TookColumns are what an answer took, of the account that a row names.
+func (b *Basis) TookColumns(account func(score.Row) string) (out []score.Metric) {
+	took := func(m results.Column) {
+		out = append(out, score.Metric{Column: m, Of: score.Direct(func(r score.Row) *results.Estimate { return OfArm(account(r), m.Name).Of(r) })})
+	}
+	if !b.Together {
+		took(SignificantColumn("latency_median", "T median", "s", "last content - start of the request"))
+	}
+	took(results.Column{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"})
+	took(PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean"))
 	return out
 }
 
@@ -278,14 +317,9 @@ func (s *Study) fixed(it dataset.Item) string {
 
 // changeLeaves add up the scores of such trials.
 func changeLeaves() []score.Leaf {
-	const none = "no answer has its pair"
-	list := []score.Leaf{
-		{Score: scoreOnce, Fixed: true, Why: "no usable verdict"},
-		{Score: scoreLess, With: ScoreAccuracy, Why: none},
-		{Score: scoreFlip, Why: "no pair of answers names an option each"},
-		{Score: scoreToRight, Why: none},
-		{Score: scoreToWrong, Why: none},
-	}
+	list := append(GainLeaves(),
+		score.Leaf{Score: scoreOnce, Fixed: true, Why: "no usable verdict"},
+		score.Leaf{Score: scoreFlip, Why: "no pair of answers names an option each"})
 	for _, of := range []string{scorePlace, scoreGold} {
 		for i := range mostOptions {
 			list = append(list, score.Leaf{Name: placeLeaf(of, i), Score: of, From: []string{of}, Why: "no answer names an option",
@@ -418,24 +452,10 @@ func (c changed) tables() []score.Table {
 			return f.Of(r)
 		})
 	}
-	took := func(m results.Column) score.Metric {
-		return score.Metric{Column: m, Of: score.Direct(func(r score.Row) *results.Estimate {
-			return OfArm(r.Data.(compared).arm, m.Name).Of(r)
-		})}
-	}
-	columns := []score.Metric{
-		Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", score.Percent(ScoreAccuracy)),
-		{Column: results.Column{Name: "difference", Title: "Difference", Unit: "points", Digits: 2, Help: "accuracy less that at the baseline, of the same items and repeats"}, Of: unlessBaseline(score.Gain(scoreLess))},
-		Percent("flips", "Flips", "answers that name another option than at the baseline / pairs in which both name one", unlessBaseline(score.Percent(scoreFlip))),
-		Percent("to_right", "To right", "wrong at the baseline and right here / pairs with a verdict each", unlessBaseline(score.Percent(scoreToRight))),
-		Percent("to_wrong", "To wrong", "right at the baseline and wrong here / the same", unlessBaseline(score.Percent(scoreToWrong))),
-	}
+	columns := append([]score.Metric{Percent("accuracy", "Accuracy", "correct / usable verdicts; mean over judges; failures are left out", score.Percent(ScoreAccuracy))}, GainColumns(unlessBaseline)...)
+	columns = slices.Insert(columns, 2, Percent("flips", "Flips", "answers that name another option than at the baseline / pairs in which both name one", unlessBaseline(score.Percent(scoreFlip))))
 	columns = append(columns, score.TestColumns("accuracy here against the baseline, by items", func(r score.Row) score.Tested { return r.Data.(compared).test })...)
-	if !c.Together {
-		columns = append(columns, took(SignificantColumn("latency_median", "T median", "s", "last content - start of the request")))
-	}
-	columns = append(columns, took(results.Column{Name: "tokens_median", Title: "Tokens median", Unit: "tokens", Digits: 1, Help: "completion tokens as the server counts them"}),
-		took(PerColumn("joules", "Energy", "J", "answers", "gross energy of the GPUs per answer, mean")))
+	columns = append(columns, c.TookColumns(func(r score.Row) string { return r.Data.(compared).arm })...)
 	list := []score.Table{{Name: c.name(tableChanges), Title: "What changes of the input do", Keys: []string{"arm", "condition"}, Columns: columns, Rows: func(all score.Group) (out []score.Row) {
 		for _, arm := range c.arms(all) {
 			row := func(g score.Group, condition, account string) {

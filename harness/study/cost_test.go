@@ -355,3 +355,24 @@ func TestCutAnswersAreSaidOfUntimedStudies(t *testing.T) {
 		}
 	}
 }
+
+// A mean rests on the clusters that have an answer in it, not on all of the sample.
+func TestCostsRestOnTheirOwnClusters(t *testing.T) {
+	unknown := row(2, 0)
+	unknown.GPU = &results.Use{Held: ptr(2 * time.Second), Energy: timing.Energy{Unknown: "no GPU was watched"}}
+	c := scored(Basis{}, func(c *Account, item func() int) {
+		for i := range 5 {
+			r := unknown
+			if i < 2 {
+				r = row(2, float64(100*(i+1)))
+			}
+			c.Add(item(), r, nil, ptr(1.), nil)
+		}
+	})
+	if e := c.Estimate("joules"); e.Clusters != 2 || e.N != 2 {
+		t.Errorf("joules: %+v, want 2 clusters", e)
+	}
+	if e := c.Estimate("gpu_seconds"); e.Clusters != 5 {
+		t.Errorf("GPU-seconds: %+v, want 5 clusters", e)
+	}
+}

@@ -329,13 +329,14 @@ func (a *Account) scaled(of among, why string, num, den number, times func(sums 
 			a.sample.Add(y, int(item), w)
 		}
 	}
-	return n.Of(a.sample.Sums(func(sums []float64) (float64, bool) {
+	e := a.sample.Sums(func(sums []float64) (float64, bool) {
 		k, ok := times(sums)
 		if !ok || sums[y] == 0 {
 			return 0, false
 		}
 		return sums[x] / sums[y] * k, true
-	}), why)
+	})
+	return n.Of(a.sample.Rests(e, nil, x, y), why)
 }
 
 // quantiles are those (each in 0..1) of a number.

@@ -138,19 +138,27 @@ func (c conditions) levels() string {
 func declared(b *study.Basis, known conditions) score.Design {
 	judges, layout := b.Judges, b.Layout
 	drawn := layout.Place(scoreDrawn, "")
+	cell := func(t *score.Scored) (score.Keys, error) {
+		k := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
+		if _, ok := known[t.Row.Key.Condition]; !ok {
+			return k, fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", t.Row.Key.Item, t.Row.Key.Condition)
+		}
+		if v, modified := t.Number(drawn); modified && v == 0 && known.of(k).Cell == nil {
+			k[keyDrawn] = nothing
+		}
+		return k, nil
+	}
+	apart := func(t *score.Scored) string { // the trials of a row of the table of conditions
+		k, err := cell(t)
+		if err != nil || k[keyDrawn] != "" || known.of(k).Cell != nil {
+			return ""
+		}
+		return accountOf(k)
+	}
 	d := score.Design{
 		Keep:  study.Keep(b.Manifest, tableMain),
 		Cells: []string{keyArm: "arm", keyCondition: "condition", keyDrawn: "drawn"},
-		Cell: func(t *score.Scored) (score.Keys, error) {
-			k := score.Keys{t.Row.Key.Arm, t.Row.Key.Condition}
-			if _, ok := known[t.Row.Key.Condition]; !ok {
-				return k, fmt.Errorf("faithfulness: the store has a trial of item %s under %s and no description of that condition; it is damaged or was written by another version", t.Row.Key.Item, t.Row.Key.Condition)
-			}
-			if v, modified := t.Number(drawn); modified && v == 0 && known.of(k).Cell == nil {
-				k[keyDrawn] = nothing
-			}
-			return k, nil
-		},
+		Cell:  cell,
 		// As designs, levels upwards.
 		Order: func(x, y score.Keys) int {
 			a, b := known.of(x), known.of(y)
@@ -167,15 +175,15 @@ func declared(b *study.Basis, known conditions) score.Design {
 			{Name: leafInside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 1}}, Why: "no cell lies in a region"},
 			{Name: leafOutside, Score: flip, Where: []score.Is{{Score: scoreInside, Number: 0}}, Why: "no cell lies outside of a region"},
 		},
-		Tables: tables(known, judges, b.Manifest.Released()),
+		Tables: tables(b, known),
 		Pairs: []score.Compared{{Column: "silent", Leaf: scoreSilent, Rows: known.armRows(misleading), Apart: true}, {Column: accuracy, Leaf: scoreAccuracy, Rows: known.armRows(counted)},
 			{Column: flipRate, Leaf: flip, Rows: known.armRows(counted)}},
 		Extra: func(model string) score.Extra {
-			return study.NewArms(model, b, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")}))
+			return study.NewArms(model, b, armNames(), func(arm string) int { return len(turnNames(arm)) }, scoreAccuracy, "").Reading(study.WithoutAnswer([]int{layout.Place(noAnswer, "")})).Apart(apart)
 		},
 		Replicates: func(m *score.Model) int { return replicates(m.All(), known, judges) },
 	}
-	d.Leaves = slices.Concat(d.Leaves, study.UnreadLeaves(judges), choiceLeaves(b.Manifest.Released()))
+	d.Leaves = slices.Concat(d.Leaves, study.GainLeaves(), study.UnreadLeaves(judges), choiceLeaves(b.Manifest.Released()))
 	for _, axis := range axes() {
 		for _, part := range []score.Leaf{
 			{Name: axis + allTrials, Why: noVerdict},
@@ -188,6 +196,9 @@ func declared(b *study.Basis, known conditions) score.Design {
 	}
 	return d
 }
+
+// accountOf names the account of the trials of an arm under a condition.
+func accountOf(k score.Keys) string { return k[keyArm] + ", " + k[keyCondition] }
 
 const (
 	noVerdict = "no usable verdict"

@@ -52,6 +52,13 @@ func TestTrialsAreScored(t *testing.T) {
 		"9 baseline 0":         "accuracy 1, no_answer 0, option left",
 		"9 sham 0":             "accuracy 0, no_answer 0, option right, drawn 1, flip 1, CF undefined: no knowledge base entry, CA 0, CA/j 0, CA/k not judged, CT 0, CT/j 0, CC undefined: no knowledge base entry, claim/j 0",
 	}
+	// Against the baseline of the same item and repeat: less_baseline, flip_to_right, flip_to_wrong.
+	same, worse := [3]string{"0", "0", "0"}, [3]string{"-1", "0", "1"}
+	none, failed := [3]string{"the question was not asked at the baseline", "the question was not asked at the baseline", "the question was not asked at the baseline"}, [3]string{score.Failure, score.Failure, score.Failure}
+	for trial, v := range map[string][3]string{"0 sham 0": same, "0 TB-LA- 0": worse, "0 TB-LA- 1": same, "0 TB-LA- 2": none, "0 TB-LA+ 0": same, "0 VO-GRID@2x1:r1c1 0": worse, "0 VO-GRID@2x1:r1c2 0": worse,
+		"1 TB-LA- 0": failed, "2 TB-LA- 0": failed, "2 TB-LA+ 0": failed, "9 sham 0": worse} {
+		want[trial] += fmt.Sprintf(", less_baseline %s, flip_to_right %s, flip_to_wrong %s", v[0], v[1], v[2])
+	}
 	rules := b.study.Scores
 	layout := rules.Layout(judges)
 	common := score.Common()

@@ -114,7 +114,8 @@ func (c conditions) towardTarget(g score.Group) score.GroupValue {
 
 // tables is the study's tables. Values of a column stand in its unit: scores of
 // judges are 0..100, as the other percentages.
-func tables(known conditions, judges map[string][]string, released bool) []score.Table {
+func tables(b *study.Basis, known conditions) []score.Table {
+	judges, released := b.Judges, b.Manifest.Released()
 	mean := func(f score.Sum) score.Sum {
 		return known.over(score.EachCell(f, "no condition has a value"), counted)
 	}
@@ -155,10 +156,10 @@ func tables(known conditions, judges map[string][]string, released bool) []score
 			}},
 		{Name: tableConditions, Title: "Answers by condition", Keys: []string{"arm", "condition", "kind"},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil }, func(f condition) []string { return []string{f.Name, string(f.Kind)} }),
-			Columns: append(append([]score.Metric{measures()[0].Metric}, study.ReadColumns(judges)...),
+			Columns: slices.Concat([]score.Metric{measures()[0].Metric}, study.ReadColumns(judges), study.GainColumns(known.unlessBaseline), []score.Metric{
 				study.Percent(flipRate, "Flips", "answers that became another one / pairs where both can be read; ordinal answers by two grades", known.unlessBaseline(flips.sum())),
 				study.Percent("toward_target", "To target", towardHelp, known.unlessBaseline(known.towardTarget)),
-			),
+			}, b.TookColumns(func(r score.Row) string { return accountOf(r.Cells[0].Keys) })),
 			Notes: []string{"Left out of flips as invalid: pairs where one answer failed, is missing or is none of the options."}},
 		{Name: tableReasoning, Title: "Reasoning by condition, of flips and of the rest", Keys: []string{"arm", "condition"}, Columns: axes, Notes: []string{scoreHelp},
 			Rows: known.rows(func(f condition) bool { return f.Cell == nil && f.Kind != perturb.KindBaseline }, func(f condition) []string { return []string{f.Name} })},
