@@ -275,7 +275,7 @@ func TestGoldenOps(t *testing.T) {
 		}
 	}
 	t.Logf("%d renders of %v; %d of them by digest, of the others %d of %d levels differ, by up to %v", len(g.Cases), seen, equal, off, samples, largest)
-	if len(g.Cases) < 400 || len(seen) != 13 {
+	if len(g.Cases) < 592 || len(seen) != 13 {
 		t.Errorf("%d golden pictures of %d ops", len(g.Cases), len(seen))
 	}
 }

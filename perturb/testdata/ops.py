@@ -2,7 +2,7 @@
 #   apt-get install python3-pil python3-numpy; cd perturb/testdata && /usr/bin/python3 ops.py > ops.json
 import base64, hashlib, json, math, sys
 import numpy as np
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 SIZES = [(24, 18, 3), (17, 23, 1), (13, 9, 3), (16, 16, 1), (1, 11, 1), (1, 6, 3), (10, 1, 1), (2, 3, 3)]  # width, height, channels
 AT = {"X0": 20, "Y0": 30, "X1": 65, "Y1": 80}  # per cent
@@ -82,6 +82,38 @@ def keep(a, fill, sigma=.25):
     (x0, y0, x1, y1), out = box(a.shape[1], a.shape[0]), filled(a, fill, sigma)
     out[y0:y1, x0:x1] = a[y0:y1, x0:x1]
     return out
+def ring(w, h):  # a mask: an ellipse with a hole, at least a pixel
+    y, x = np.mgrid[:h, :w]
+    r = ((x + .5 - .45 * w) / (.4 * w)) ** 2 + ((y + .5 - .55 * h) / (.35 * h)) ** 2
+    m = (r < 1) & (r > .1)
+    return m if m.any() else r == r.min()
+def region(m):  # COCO's run lengths, column by column
+    h, w = m.shape
+    flat = np.concatenate([[False], m.T.ravel()])
+    at = np.flatnonzero(flat[1:] != flat[:-1]).tolist()
+    ys, xs = np.nonzero(m)
+    return {"X0": int(xs.min()) * h, "X1": int(xs.max() + 1) * h, "Y0": int(ys.min()) * w, "Y1": int(ys.max() + 1) * w, "Of": w * h,
+            "Mask": {"size": [h, w], "counts": np.diff([0] + at + [w * h]).tolist()}}
+def grown(m, margin):  # by squares; smaller as far as leaves a pixel; with the box that grows along
+    ys, xs = np.nonzero(m)
+    box = lambda by: np.s_[max(ys.min() - by, 0):ys.max() + 1 + by, max(xs.min() - by, 0):xs.max() + 1 + by]
+    short = min(np.ptp(xs), np.ptp(ys)) + 1
+    by = max(whole(margin * short), -((short - 1) // 2))
+    for k in range(abs(by), 0, -1):
+        im = Image.fromarray(np.pad(m, k).astype(np.uint8) * 255)
+        out = np.array(im.filter((ImageFilter.MaxFilter if by > 0 else ImageFilter.MinFilter)(2 * k + 1)))[k:-k, k:-k] > 0
+        if out.any(): return out, box(k if by > 0 else -k)
+    return m, box(0)
+def masked(a, m, fill="black", at=None, opacity=1):  # by the mask's own mean
+    if fill == "blur":
+        new = a.copy()
+        new[at] = filled(a[at], fill)
+    else:
+        new = np.zeros_like(a) + (grey(a[m].mean(0)) if fill == "mean" else 0)
+    out = a.copy()
+    out[m] = grey(a[m] + opacity * (new[m].astype(float) - a[m]))
+    return out
+
 def turned(a, degrees):  # covered where the region's corners come to lie
     (h, w), (x0, y0, x1, y1), t = a.shape[:2], box(a.shape[1], a.shape[0]), math.radians(degrees)
     at = [complex(x - w / 2, h / 2 - y) * complex(math.cos(t), math.sin(t)) for x in (x0, x1) for y in (y0, y1)]
@@ -109,6 +141,14 @@ def cases(a):  # what is done, what comes out, whether that is to be equal
         for p in ({"margin": -.3}, {"margin": .2, "opacity": .9}, {"margin": 1.5, "opacity": .25}):
             yield [op("occlude", f, True, **p)], occlude(a, f, **p), f in ("black", "mean") and "opacity" not in p
     for d in (10, -37.5, 130): yield [op("rotate", degrees=d), op("occlude", "black", True)], turned(a, d), False
+    m = ring(a.shape[1], a.shape[0])
+    over = lambda name, fill="", **params: {**op(name, fill, **params), "Regions": [region(m)]}
+    for f in ("black", "mean", "blur"):
+        for p in ({}, {"margin": .2}, {"margin": -.15}, {"margin": -.45}, {"margin": 1.5}, {"opacity": .25}):
+            yield [over("occlude", f, **p)], masked(a, *(lambda g: (g[0], f, g[1]))(grown(m, p.get("margin", 0))), p.get("opacity", 1)), f != "blur" and "opacity" not in p
+    yield [over("keep", "black")], np.where(m if a.ndim == 2 else m[..., None], a, 0), True
+    for d in (90, 180, -90): yield [op("rotate", degrees=d), over("occlude", "black")], rotate(masked(a, m), d), True
+    yield from (([op("flip"), over("occlude", "black")], ImageOps.mirror(Image.fromarray(masked(a, m))), True), ([op("crop", share=.8), over("occlude", "black")], crop(masked(a, m), .8), True))
 
 out = []
 for i, size in enumerate(SIZES):
