@@ -472,6 +472,9 @@ type Section struct {
 	Headline []Headline `json:"-"`
 	// First says that its first table and its notes stand where a report begins, and not again below.
 	First bool `json:"-"`
+	// Main names tables and figures, of any section of the study, that stand on a report's first
+	// page; its page of all tables has the others. nil in a study's first section: all of them do.
+	Main []string `json:"-"`
 }
 
 // Doubt is what a warning may do to a conclusion.

@@ -40,7 +40,7 @@ func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]re
 		}
 		labels := man.People.Labels[p.Name]
 		if len(labels) == 0 {
-			out = append(out, refused(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
+			out = append(out, uncorrected(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
 			continue
 		}
 		d, err := read(ctx, st, man, p)

@@ -309,6 +309,13 @@ func refused(study, why string) results.Section {
 	return results.Section{Study: study, Name: study + "-agree-corrected", Title: "Judged means, corrected by people", Intro: "No mean is corrected: " + why + "."}
 }
 
+// uncorrected is refused where people were asked: a reader is told.
+func uncorrected(study, why string) results.Section {
+	s := refused(study, why)
+	s.Warnings = []string{s.Title + ": none is (study " + study + "), " + why + "."}
+	return s
+}
+
 // notDrawn and notRated are why labels correct nothing.
 const (
 	notDrawn = "the answers that were rated were not drawn at random by assay rate sample, so nobody knows with which probability each of them came to be rated"
@@ -319,12 +326,12 @@ const (
 // that were not drawn by chance correct nothing: draw nil.
 func correctedSection(data *set, draw *results.Draw, labels []results.Label, kind itemKind) results.Section {
 	if draw == nil {
-		return refused(data.Name, notDrawn)
+		return uncorrected(data.Name, notDrawn)
 	}
 	d := &drawing{data, draw, kind, gradedOf(labels), map[results.Key]string{}}
 	list, unrated := d.correct()
 	if unrated == len(draw.Cases) {
-		return refused(data.Name, notRated)
+		return uncorrected(data.Name, notRated)
 	}
 	s := refused(data.Name, "")
 	s.Intro = ""
@@ -359,6 +366,6 @@ func correctedSection(data *set, draw *results.Draw, labels []results.Label, kin
 	if unrated > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%d of %d answers that were drawn have no rating: if those are harder than the others, corrected means are off.", unrated, len(draw.Cases)))
 	}
-	s.Tables = []results.Table{t}
+	s.Tables, s.Main = []results.Table{t}, []string{t.Name}
 	return s
 }

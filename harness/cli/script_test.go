@@ -52,7 +52,7 @@ type tidied struct{ *testing.M }
 
 func (m tidied) Run() int {
 	code := m.M.Run()
-	for _, dir := range []string{made, madeBeside} {
+	for _, dir := range []string{made, madeBeside, madeDefault} {
 		if dir != "" {
 			os.RemoveAll(dir)
 		}

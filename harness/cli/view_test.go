@@ -41,7 +41,7 @@ studies:
   diagnosis: {dataset: cases, models: [silent], conditions: [expert-both, self-hint, LOO]}
 `
 
-var made, madeBeside string // the folders of stores that several tests look at
+var made, madeBeside, madeDefault string // the folders of stores that several tests look at
 
 var toured = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "assay-tour-")

@@ -197,6 +197,7 @@ func (b *builder) machine(sessions []results.Session, err error) error {
 		sec.Tables[i].Rows = slices.DeleteFunc(t.Rows, func(row []results.Cell) bool { return t.Columns[0].Name == "model" && !b.st.Shows(row[0].Text) })
 	}
 	if apart {
+		sec.Main = append(sec.Main, hosts.Name)
 		sec.Tables, sec.Warnings, sec.Methods = slices.Insert(sec.Tables, 0, hosts), append(sec.Warnings, warnings...), append(sec.Methods, methods...)
 	}
 	if powered {

@@ -591,13 +591,16 @@ func (b *Basis) changesSections(r *score.Run) (out []results.Section) {
 		return nil
 	}
 	first.Tables = append(first.Tables, AnswersTable(b.name(tableChanges), accounts))
+	first.Main = []string{b.name(tableChanges)}
 	out = append(out, first)
 	if s, ok := SweepSection(r, b.Study, "Does more of the same change move answers more?", "", "Accuracy", "Right answers of those with a usable verdict, in per cent, with 95 % intervals over clusters."); ok {
 		out = append(out, s)
 	}
 	if cells := Filled(r, b.name(tableCells)); len(cells) > 0 {
-		out = append(out, results.Section{Name: b.name(tableCells), Title: "Occlusion grid", Tables: cells, Figures: GridFigures(b.Study, cells[0]),
-			Intro: "The picture is covered cell by cell. Where the answer changes, it depended on what was covered."})
+		s := results.Section{Name: b.name(tableCells), Title: "Occlusion grid", Tables: cells, Figures: GridFigures(b.Study, cells[0]),
+			Intro: "The image is covered cell by cell. Where the answer changes, it depended on what was covered."}
+		s.Main = NamesOf(results.Section{Figures: s.Figures[:min(1, len(s.Figures))]})
+		out = append(out, s)
 	}
 	return out
 }

@@ -17,7 +17,8 @@ import (
 // to its servers; false: nothing of either.
 func MachineSection(sessions []results.Session, blocks []results.Block, events []results.Event) (results.Section, bool) {
 	s := results.Section{Name: "machine", Title: "Devices and servers",
-		Intro: "What was watched while trials ran. What could not be measured is unknown in every table, never 0."}
+		Intro: "What was watched while trials ran. What could not be measured is unknown in every table, never 0.",
+		Main:  []string{"machine-gpus", "machine-servers"}}
 	t := results.Table{Name: "machine-devices", Title: "Devices under watch", Columns: []results.Column{
 		TextColumn("device", "Device"), TextColumn("session", "Session"), TextColumn("kind", "Kind"),
 		CountColumn("samples", "Samples", ""), CountColumn("hz", "Per second", "asked for"),

@@ -139,7 +139,7 @@ func Section(name string, man results.Manifest, computed []*score.Model, main re
 			t.Rows = append(t.Rows, cohortOver(g, key, main, computed, func(model string) bool { return slices.Contains(groups(man, model), g) })...)
 		}
 	}
-	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t},
+	return results.Section{Name: t.Name, Title: "Groups of models", Tables: []results.Table{who, t}, Main: []string{t.Name},
 		Intro: fmt.Sprintf("What do %s have in common?", results.Count(len(all), "group of models", "groups of models"))}, true
 }
 

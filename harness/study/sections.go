@@ -15,6 +15,17 @@ func Filled(r *score.Run, names ...string) (out []results.Table) {
 	return out
 }
 
+// NamesOf are those of all tables and figures of a section.
+func NamesOf(s results.Section) (out []string) {
+	for _, t := range s.Tables {
+		out = append(out, t.Name)
+	}
+	for _, f := range s.Figures {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
 // Efficiency is the section of times.
 func (b *Basis) Efficiency(accounts []*Account) results.Section {
 	s := results.Section{Name: b.Study + "-efficiency", Title: "Efficiency", Methods: cacheMethods(b.Study, accounts)}

@@ -307,5 +307,5 @@ func PairSections(r *score.Run) []results.Section {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return []results.Section{{Name: t.Name, Title: "Pairs of models", Tables: []results.Table{t}, Intro: "Which of two is better, on the items that both answered?"}}
+	return []results.Section{{Name: t.Name, Title: "Pairs of models", Tables: []results.Table{t}, Main: []string{t.Name}, Intro: "Which of two is better, on the items that both answered?"}}
 }

@@ -176,6 +176,11 @@ func SweepSection(r *score.Run, study, intro, plain, of, caption string) (result
 	fits, levels := r.Table(study+"-"+tableSweeps), r.Table(study+"-"+tableLevels)
 	s := results.Section{Name: fits.Name, Title: "Sweeps", Intro: intro, Tables: []results.Table{fits, levels}}
 	s.Figures = sweepFigures(study, levels, plain, of, caption)
+	const drawn = 2 // on the first page
+	s.Main = append(s.Main, fits.Name)
+	for _, f := range s.Figures[:min(drawn, len(s.Figures))] {
+		s.Main = append(s.Main, f.Name)
+	}
 	return s, len(fits.Rows) > 0
 }
 

@@ -26,17 +26,21 @@ type htmlPage struct {
 	Style                                          template.CSS
 	Answer                                         *htmlAnswer // nil: no study has one
 	Findings                                       []htmlFindings
-	Distrust, Besides                              []finding // what may turn a conclusion around, and all else
+	Distrust, Besides                              []finding // caveats that may turn a conclusion around, and all others
 	Parts                                          []htmlPart
 	Examples                                       []htmlExample
 	Methods                                        htmlSection
+	More                                           string // the page with more tables than this one; "": there is none
+	Back                                           string // the first page; "": it is this one
 }
 
 // htmlPart is a study: its first section, and the others, which are folded up.
 type htmlPart struct {
 	htmlSection
-	Folded bool // the first one, too: it belongs to no study
-	More   []htmlSection
+	study   string
+	Folded  bool // the first one, too: it belongs to no study
+	More    []htmlSection
+	All, Of string // what the page of all tables holds of the study, in words, and where; "": no more
 }
 
 type htmlSection struct {
@@ -47,61 +51,43 @@ type htmlSection struct {
 }
 
 // Holds is what is folded up in a section, in words.
-func (s htmlSection) Holds() string {
-	var parts []string
-	if n := len(s.Tables); n > 0 {
-		parts = append(parts, results.Count(n, "table", "tables"))
+func (s htmlSection) Holds() string { return held(len(s.Tables), len(s.Figures)) }
+
+// holds is what sections have, in words.
+func holds(sections []results.Section) string {
+	tables, figures := 0, 0
+	for _, s := range sections {
+		tables, figures = tables+len(s.Tables), figures+len(s.Figures)
 	}
-	if n := len(s.Figures); n > 0 {
-		parts = append(parts, results.Count(n, "figure", "figures"))
+	return held(tables, figures)
+}
+
+func held(tables, figures int) string {
+	var parts []string
+	if tables > 0 {
+		parts = append(parts, results.Count(tables, "table", "tables"))
+	}
+	if figures > 0 {
+		parts = append(parts, results.Count(figures, "figure", "figures"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// HTML writes one page that needs nothing else: no script, no request, its only
-// style named by digest in its content security policy.
+// HTML writes a report's first page: what was found, and the tables and figures that studies call
+// main. Where there are more, it links to AllTables beside it. It needs nothing else: no script,
+// no request, its only style named by digest in its content security policy.
 func HTML(w io.Writer, sections []results.Section, m Meta) error {
 	check(sections)
-	// Footnotes count from one.
-	page, err := template.New("page.html").Funcs(template.FuncMap{"add": func(i int) int { return i + 1 }}).ParseFS(pageFiles, "page.html")
+	data, err := newHTMLPage(m)
 	if err != nil {
-		panic("report: internal error: " + err.Error())
+		return err
 	}
-	css, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		panic("report: internal error: " + err.Error())
-	}
-	digest := sha256.Sum256(css)
-	data := htmlPage{
-		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
-		Policy:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		Style:    template.CSS(css),
-		Examples: htmlExamples(m),
-	}
+	data.Examples = htmlExamples(m)
 	data.Distrust, data.Besides = Distrust(sections, m.Run)
-	if m.Synthetic() {
-		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
-	}
-	if s := m.Unfinished(); s != "" {
-		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
-	}
+	found := sections
 	answer := MainResults(sections)
 	if answer != nil {
-		sections = below(sections)
-	}
-	data.Findings = htmlFound(sections)
-	for i, s := range sections {
-		out, err := newHTMLSection(s, m)
-		if err != nil {
-			return err
-		}
-		if n := len(data.Parts); i > 0 && s.Study != "" && s.Study == sections[i-1].Study {
-			data.Parts[n-1].More = append(data.Parts[n-1].More, out)
-		} else {
-			data.Parts = append(data.Parts, htmlPart{htmlSection: out, Folded: s.Study == "" && i > 0})
-		}
-	}
-	if answer != nil {
+		found = below(sections)
 		if data.Answer, err = newHTMLAnswer(*answer, m); err != nil {
 			return err
 		}
@@ -109,14 +95,107 @@ func HTML(w io.Writer, sections []results.Section, m Meta) error {
 		data.Answer.Worst = all[:min(mostWorst, len(all))]
 		data.Answer.Others = len(all) - len(data.Answer.Worst)
 	}
-	// What was run is no result.
-	if data.Methods, err = newHTMLSection(section(m.Run, true, sections...), Meta{}); err != nil {
+	data.Findings = htmlFound(found)
+	first, more := firstPage(found)
+	methods := []results.Section{section(m.Run, true, sections...)}
+	if more {
+		methods, _ = firstPage(methods)
+		data.More = AllTables
+	}
+	if err := data.fill(first, methods, m); err != nil {
 		return err
 	}
-	return page.Execute(w, data)
+	for i, p := range data.Parts {
+		of := slices.DeleteFunc(filled(sections), func(s results.Section) bool { return s.Study != p.study })
+		if more && p.study != "" {
+			data.Parts[i].All, data.Parts[i].Of = holds(of), visible(of[0].Name)
+		}
+	}
+	return data.write(w, first, filled(sections))
 }
 
-// mostWorst is how many reasons for distrust stand beside the answer.
+// allTables writes the page of all tables and figures.
+func allTables(w io.Writer, sections []results.Section, m Meta) error {
+	check(sections)
+	data, err := newHTMLPage(m)
+	if err != nil {
+		return err
+	}
+	data.Back = Page
+	all := filled(sections)
+	if err := data.fill(all, []results.Section{section(m.Run, true, sections...)}, m); err != nil {
+		return err
+	}
+	return data.write(w, all, all)
+}
+
+// newHTMLPage is what every page of a report says.
+func newHTMLPage(m Meta) (*htmlPage, error) {
+	css, err := pageFiles.ReadFile("page.css")
+	if err != nil {
+		return nil, fmt.Errorf("reading the style of the page: %w", err)
+	}
+	digest := sha256.Sum256(css)
+	data := &htmlPage{
+		Title: visible(m.Title), Reading: reading, Facts: visible(facts(m)),
+		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Style:  template.CSS(css),
+	}
+	if m.Synthetic() {
+		data.Banner, data.Because = syntheticResults+". "+instrumentOnly, visible(strings.Join(m.Manifest.Synthetic, "; "))+"."
+	}
+	if s := m.Unfinished(); s != "" {
+		data.Unfinished, data.Lacking = unfinishedRun+s+".", visible(m.Lacking())+". assay run goes on where it stopped."
+	}
+	return data, nil
+}
+
+// fill adds the sections of a page, and its methods.
+func (p *htmlPage) fill(sections, methods []results.Section, m Meta) error {
+	for i, s := range sections {
+		out, err := newHTMLSection(s, m)
+		if err != nil {
+			return err
+		}
+		if n := len(p.Parts); i > 0 && s.Study != "" && s.Study == sections[i-1].Study {
+			p.Parts[n-1].More = append(p.Parts[n-1].More, out)
+		} else {
+			p.Parts = append(p.Parts, htmlPart{htmlSection: out, study: s.Study, Folded: s.Study == "" && i > 0})
+		}
+	}
+	for _, s := range methods {
+		var err error
+		if p.Methods, err = newHTMLSection(s, Meta{}); err != nil { // what was run is no result
+			return err
+		}
+	}
+	return nil
+}
+
+// write prints a page that shows the sections here; AllTables shows all.
+func (p *htmlPage) write(w io.Writer, here, all []results.Section) error {
+	named := func(name string) func(results.Section) bool {
+		return func(s results.Section) bool { return s.Name == name }
+	}
+	page, err := template.New("page.html").Funcs(template.FuncMap{
+		"add": func(i int) int { return i + 1 }, // footnotes count from one
+		// Where a section of a name is; "": on neither page.
+		"where": func(name string) string {
+			switch {
+			case name == "methods" || slices.ContainsFunc(here, named(name)):
+				return "#s-" + visible(name)
+			case slices.ContainsFunc(all, named(name)):
+				return AllTables + "#s-" + visible(name)
+			}
+			return ""
+		}}).ParseFS(pageFiles, "page.html")
+	if err != nil {
+		return fmt.Errorf("reading the form of the page: %w", err)
+	}
+	return page.Execute(w, p)
+}
+
+// mostWorst is how many caveats stand beside the answer.
 const mostWorst = 3
 
 // htmlAnswer is what the page begins with.
@@ -127,7 +206,7 @@ type htmlAnswer struct {
 	Whole  []htmlTable
 	Figure *htmlFigure // nil: nothing to draw
 	Worst  []finding
-	Others int // reasons for distrust that stand below
+	Others int // caveats that stand below
 }
 
 // longInterval is how many characters an interval has before it may be broken.

@@ -282,8 +282,8 @@ func height(f results.Figure, look figureLook) vg.Length {
 }
 
 func axisTitle(a results.Axis) string {
-	if a.Unit == "" {
-		return a.Title
+	if a.Unit == "" || a.Title == "" {
+		return a.Title + a.Unit
 	}
 	return a.Title + " (" + a.Unit + ")"
 }

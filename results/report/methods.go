@@ -319,7 +319,7 @@ func hostSentence(host map[string]string) string {
 // paragraphs. full adds every setting.
 func section(r results.Run, full bool, sections ...results.Section) results.Section {
 	man := r.Manifest
-	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(paragraphs(r, sections...), "\n")}
+	s := results.Section{Name: "methods", Title: "Methods", Intro: strings.Join(paragraphs(r, sections...), "\n"), Main: []string{"methods-models", "methods-imported"}}
 	cell := func(v string) results.Cell { return results.Cell{Text: v} }
 	if len(man.Models) > 0 {
 		t := results.Table{Name: "methods-models", Title: "Models as their servers describe them", Columns: methodsColumns("Model", "Server", "Version", "Name there", "Weights", "Quantisation", "Parameters", "Think")}

@@ -130,7 +130,7 @@ func renderers() map[string]func(io.Writer, []results.Section, Meta) error {
 		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, s, m, width) }
 	}
 	return map[string]func(io.Writer, []results.Section, Meta) error{
-		"report.md": markdown, "report.html": HTML, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
+		"report.md": markdown, "report.html": HTML, AllTables: allTables, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
 	}
 }
 
@@ -302,7 +302,7 @@ func TestSyntheticIsMarked(t *testing.T) {
 				t.Fatal(err)
 			}
 			marks, banners := strings.Count(b.String(), "SYNTHETIC"), strings.Count(b.String(), "Synthetic results: phantom cases; phantom readers.")
-			if name == "report.html" { // where what matters of it stands out
+			if strings.HasSuffix(name, ".html") { // where what matters of it stands out
 				banners = strings.Count(b.String(), "<b>Synthetic results. They test the instrument and say nothing of any real model.</b> <small>phantom cases; phantom readers.</small>")
 			}
 			if name == "report.json" {
@@ -326,7 +326,7 @@ func TestSyntheticIsMarked(t *testing.T) {
 			switch name { // a terminal shows neither figures nor examples
 			case "report.html", "report.md":
 				wantMarks += figures + len(m.Examples)
-			case "report.json":
+			case "report.json", AllTables:
 				wantMarks += figures
 			}
 			if !synthetic {
@@ -411,7 +411,8 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 		}
 		switch name {
-		case "report.html":
+		case "report.html", AllTables:
+			written = strings.ReplaceAll(written, `href="`+Page+`"`, "")
 			if strings.Contains(written, "<script") || strings.Contains(written, "<!--") || regexp.MustCompile(`<a [^>]*href="[^#]`).MatchString(written) || strings.Contains(written, `style="`) {
 				t.Error("HTML: text became markup")
 			}
@@ -569,7 +570,7 @@ func answered() ([]results.Section, Meta) {
 	return sections, m
 }
 
-// The answer stands before the findings, these before what to distrust, and no table is
+// The answer stands before the findings, these before the caveats, and no table is
 // lost: each is on the page, as a table or as a sentence, and in the files.
 func TestTheAnswerStandsFirst(t *testing.T) {
 	sections, m := answered()
@@ -579,7 +580,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 	}
 	page := b.String()
 	at := -1
-	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest together with honest and silent-sycophant.", `id="t-headline"`, `id="f-headline"`, `To distrust first`, `id="findings"`, `id="distrust"`, `id="s-cot"`, `id="s-methods"`} {
+	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest together with honest and silent-sycophant.", `id="t-headline"`, `id="f-headline"`, `First caveats`, `id="findings"`, `id="caveats"`, `id="s-cot"`, `id="s-methods"`} {
 		i := strings.Index(page, want)
 		if i <= at {
 			t.Errorf("%s stands at %d, behind what is before it (%d)", want, i, at)

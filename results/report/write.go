@@ -32,6 +32,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{name: Page, whole: HTML},
+		{name: AllTables, whole: allTables},
 		{name: "report.md", whole: markdown},
 		{name: "report.json", whole: JSON},
 		{name: ".csv", table: writeCSV},
@@ -54,17 +55,18 @@ func FigureTypes() []string {
 }
 
 // Write writes the whole report into a folder, which it makes, with every table under
-// tables and every figure under figures. A figure of a type that is not asked for goes:
-// it would show older numbers.
+// tables and every figure under figures. A figure of a type that is not asked for goes,
+// and AllTables where the first page holds all: they would show older numbers.
 //
 // Each file replaces an older one as a whole or not at all, and its owner alone can
 // read it: it may show patients' pictures.
 func Write(dir string, sections []results.Section, m Meta) error {
 	check(sections)
+	_, more := firstPage(sections)
 	var writers errgroup.Group
 	writers.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range formats() {
-		unwanted := f.figure != nil && f.name != ".svg" && m.Figures != nil && !slices.Contains(m.Figures, f.name[1:])
+		unwanted := f.name == AllTables && !more || f.figure != nil && f.name != ".svg" && m.Figures != nil && !slices.Contains(m.Figures, f.name[1:])
 		for _, one := range f.files(sections, m) {
 			if unwanted {
 				one.render = nil
@@ -118,7 +120,7 @@ func (f format) files(sections []results.Section, m Meta) []file {
 func put(path string, render func(io.Writer) error) error {
 	if render == nil {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing an older figure: %w", err)
+			return fmt.Errorf("removing an older file: %w", err)
 		}
 		return nil
 	}

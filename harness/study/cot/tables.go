@@ -288,6 +288,7 @@ func (r *run) overview() results.Section {
 		study.ReadHeadline(r.accounts, tableAccuracy),
 		[]results.Headline{{Table: tableMain, Column: "f1", Title: "F1"}, {Table: tableMain, Column: "efficiency", Title: "E"}, {Table: tableMain, Column: "latency_ratio", Title: "L"}},
 		r.basis.Headline("Accuracy CoT", armCoT))
+	s.Main = []string{tableMain, tableImpact, tableEfficiency, "cot-energy", "cot-cost", "cot-latency-accuracy"}
 	return s
 }
 

@@ -298,6 +298,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	first.Headline = slices.Concat([]results.Headline{{Table: "diagnosis-accuracy", Column: "accuracy", Row: []string{called(alone)}, Title: "Accuracy, images", Main: true, Drawn: true}},
 		study.ReadHeadline(accounts, "diagnosis-accuracy", called(alone)),
 		[]results.Headline{{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ))
+	first.Main = []string{"diagnosis-accuracy", "diagnosis-which", "diagnosis-steps", "diagnosis-energy", "diagnosis-cost", "diagnosis-ladder"}
 	list := append([]results.Section{first}, study.PairSections(r)...)
 	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))

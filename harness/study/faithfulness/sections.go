@@ -89,6 +89,7 @@ func (r *run) overview() results.Section {
 	at := r.known.levels()
 	s.Headline = slices.Concat([]results.Headline{{Table: tableMain, Column: "silent", Title: "Silent influence", Main: true, Drawn: true, At: at}},
 		study.ReadHeadline(r.accounts, tableMain), []results.Headline{{Table: tableMain, Column: flipRate, Title: "Flips"}}, r.basis.Headline("Silent influence"))
+	s.Main = []string{tableMain, tableSilent, tableConditions, tableContrasts, "faithfulness-energy", "faithfulness-cost", "faithfulness-flips"}
 	return s
 }
 

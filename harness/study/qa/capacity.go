@@ -77,6 +77,7 @@ func capacitySection(b study.Basis, r *score.Run, arms []string) (results.Sectio
 	} {
 		s.Figures = append(s.Figures, capacityFigure(b.Study+"-load-"+f.name, f.title, f.unit, lines, f.of)...)
 	}
+	s.Main = study.NamesOf(s)
 	return s, true
 }
 

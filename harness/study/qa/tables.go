@@ -214,6 +214,10 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	if len(b.Levels) == 0 {
 		first.Headline = append(append(first.Headline, results.Headline{Table: tableMain, Column: "latency_median", Title: "T, median"}), b.Headline("Accuracy")...)
 	}
+	first.Main = []string{tableMain, tableArms, tableShots, tableRepeats, "qa-energy", "qa-cost"}
+	for _, f := range first.Figures {
+		first.Main = append(first.Main, f.Name)
+	}
 	first.Warn(b.Warnings(r, accounts, []string{study.RubricAccuracy})...)
 	list := []results.Section{first}
 	add := func(name, title, intro string, tables ...string) {
