@@ -46,12 +46,13 @@ type Condition struct {
 
 	// Ops are done to the pixels, in order. Before a condition is made for an item
 	// they have no regions.
-	Ops    []Op   `json:"-"`
-	Does   string `json:"-"` // in words
-	Image  int    `json:"-"` // of an item with several images the one that is changed, from 1; 0: every one
-	Target string `json:"-"` // the answer of the item that the cue points to
-	Cue    string `json:"-"` // text put between the question and the prompt's last instruction; "": none
-	Says   string `json:"-"` // text put before the prompt; "": none
+	Ops    []Op     `json:"-"`
+	Does   string   `json:"-"` // in words
+	Image  int      `json:"-"` // of an item with several images the one that is changed, from 1; 0: every one
+	Target string   `json:"-"` // the answer of the item that the cue points to
+	Cue    string   `json:"-"` // text put between the question and the prompt's last instruction; "": none
+	Says   string   `json:"-"` // text put before the prompt; "": none
+	Reword *Program `json:"-"` // puts the questions in other words, which are then Words; nil: a file has them
 }
 
 // What a condition does to the words of a question.
@@ -63,9 +64,9 @@ const (
 // FamilyTexts begins the names of conditions that put questions in other words: "TX-german".
 const FamilyTexts = "TX-"
 
-// Worded is the condition that puts questions in the words of a file.
-func Worded(name, digest string) Condition {
-	return Condition{Name: FamilyTexts + name, Family: FamilyTexts + name, Kind: KindControl, Words: name, Program: digest, Does: "the question in the words of the texts " + name}
+// Worded is the condition that puts questions in the words of a file, or of a program (nil: none).
+func Worded(name, digest string, p *Program) Condition {
+	return Condition{Name: FamilyTexts + name, Family: FamilyTexts + name, Kind: KindControl, Words: name, Program: digest, Reword: p, Does: "the question in the words of the texts " + name}
 }
 
 // Texts are those that a condition puts questions in; false: it does not.
@@ -158,6 +159,9 @@ func (c Condition) Unswept() string { return c.Family + map[int]string{+1: "+", 
 // Params are the parameters that a sweep can vary: those of the last op that change
 // something.
 func (c Condition) Params() []Param {
+	if c.Reword != nil {
+		return slices.Clone(c.Reword.Params)
+	}
 	if len(c.Ops) == 0 {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 	if err != nil {
 		return nil, err
 	}
-	sent, err := experiment.OpenSent(file, man)
+	sent, err := experiment.OpenSent(ctx, file, man)
 	var other *experiment.OtherRunError
 	switch {
 	case errors.As(err, &other) && other.Why != nil:

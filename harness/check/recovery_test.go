@@ -108,7 +108,7 @@ func casesOf(ctx context.Context, a caseArgs) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := experiment.Assemble(cfg) // its cases are made here
+	b, err := experiment.Assemble(ctx, cfg) // its cases are made here
 	if err != nil {
 		return nil, err
 	}

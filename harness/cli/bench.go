@@ -130,7 +130,7 @@ func generalPath(path string) string {
 
 // said collects the words behind keys and their examples, by general path.
 func said(n *config.Node, path string, lines []string, words, examples map[string]string) {
-	named := slices.Contains([]string{"datasets", "backends", "models", "judges", "ops", "ops.*.params"}, path)
+	named := slices.Contains([]string{"datasets", "backends", "models", "judges", "ops", "ops.*.params", "texts", "texts.*.params"}, path)
 	for _, e := range n.Entries {
 		p := config.JoinPath(path, e.Key)
 		if named {

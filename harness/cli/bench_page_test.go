@@ -41,6 +41,7 @@ func bench() (file, error) {
 		{Title: "backends", Text: "Model servers ([your own](your-server.md)). The run itself plays kind `phantom`."},
 		{Title: "models", Text: "The models, one block each, in this order."},
 		{Title: "judges", Text: "[Judges](judges.md) of answers."},
+		{Title: "texts", Text: "Questions in other words ([how](perturbations.md#your-own-words))."},
 		{Title: "ops", Text: "Your own programs that change images ([how](perturbations.md#your-own-change))."},
 		{Title: "studies", Text: "What is run, by the study's name; arms, rubrics and conditions of each stand [below](#names-that-studies-know)."},
 		{Title: "telemetry", Text: "Devices to read ([energy and cost](energy-and-cost.md))."},

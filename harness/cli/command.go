@@ -276,7 +276,7 @@ func load(c *cli.Context) (*experiment.Bench, error) {
 	if c.Command.Name != "run" { // which ends them
 		warnLeft(c, cfg.Store)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(c.Context, cfg)
 	if err != nil {
 		return nil, usage("%w", err)
 	}

@@ -105,7 +105,7 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known) (mad
 		w.Name = nameOf(out)
 	}
 	written := w.Write(made.Models)
-	if made.Planned, made.plan, err = w.planned(out, written, known); err != nil {
+	if made.Planned, made.plan, err = w.planned(ctx, out, written, known); err != nil {
 		return made, err
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -120,12 +120,12 @@ func (w wanted) Create(ctx context.Context, out string, known config.Known) (mad
 }
 
 // planned reads back what is to be written, and plans it: an experiment without a trial is none.
-func (w wanted) planned(out, written string, known config.Known) (*experiment.Bench, *plan.Plan, error) {
+func (w wanted) planned(ctx context.Context, out, written string, known config.Known) (*experiment.Bench, *plan.Plan, error) {
 	cfg, errs := config.Parse(out, []byte(written), known, onDisk{})
 	if len(errs) > 0 {
 		return nil, nil, draftWrong("what you asked for does not make an experiment:\n%w", errs)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(ctx, cfg)
 	if err != nil {
 		return nil, nil, wrongError{err}
 	}

@@ -130,7 +130,7 @@ func (s streams) compareFleet(c *cli.Context) error {
 
 // longestOf are the longest prompts that all of bench.yaml has planned.
 func longestOf(ctx context.Context, cfg *config.Config) (map[string][]doctor.Prompt, error) {
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func TestEveryDraftCanBePlanned(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					b, err := experiment.Assemble(cfg)
+					b, err := experiment.Assemble(t.Context(), cfg)
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						continue

@@ -427,7 +427,7 @@ func plannedKeys(b *testing.B, file string) []results.Key {
 	if err != nil {
 		b.Fatal(err)
 	}
-	exp, err := experiment.Assemble(cfg)
+	exp, err := experiment.Assemble(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

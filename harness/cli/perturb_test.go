@@ -37,7 +37,7 @@ func benchOf(t testing.TB, text string) *experiment.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

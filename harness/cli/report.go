@@ -144,7 +144,7 @@ func (s streams) publish(ctx context.Context, st *store.Store, store string, how
 	}
 	if how.examples > 0 {
 		if how.pics == nil {
-			how.pics = page.AtHand(how.config, man)
+			how.pics = page.AtHand(ctx, how.config, man)
 		}
 		meta.Examples, err = page.Examples(ctx, st, man, how.examples, how.pics, page.Rubrics)
 		if err != nil && !errors.Is(err, results.FaultDamaged) {

@@ -27,7 +27,7 @@ func schema() ([]byte, error) {
 	root["title"] = "bench.yaml of assay"
 	root["required"] = []string{"name", "datasets", "backends", "models", "studies"}
 	sections := root["properties"].(object)
-	for _, section := range []string{"datasets", "backends", "models", "judges", "ops"} {
+	for _, section := range []string{"datasets", "backends", "models", "judges", "ops", "texts"} {
 		sections[section] = referenceNamed(keys, section)
 	}
 	studies := object{}

@@ -48,7 +48,7 @@ func (s *sender) Of(ctx context.Context, t results.Trial) (*viewer.Sent, error) 
 		return out, nil
 	}
 	if !s.opened {
-		s.why, s.opened = s.open(), true
+		s.why, s.opened = s.open(ctx), true
 	}
 	if s.why != nil {
 		return nil, s.why
@@ -66,7 +66,7 @@ func (s *sender) Of(ctx context.Context, t results.Trial) (*viewer.Sent, error) 
 }
 
 // open reads in the run's bench.yaml and its data.
-func (s *sender) open() error {
+func (s *sender) open(ctx context.Context) error {
 	var cfg *config.Config
 	for _, file := range s.configs {
 		if c, err := config.Read(file, experiment.Known()); err == nil && results.DigestOf(c.Text) == s.man.Digest {
@@ -76,7 +76,7 @@ func (s *sender) open() error {
 	if cfg == nil {
 		return fmt.Errorf("%s is not the bench.yaml of this run; name that with -c", strings.Join(s.configs, ", "))
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(ctx, cfg)
 	if err != nil {
 		return err
 	}

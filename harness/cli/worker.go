@@ -146,7 +146,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 	if named := programs(cfg); len(named) > 0 && !own && !c.Bool("trust-commands") {
 		return e, nil, usage("worker: the bench.yaml that was submitted names programs of this machine, which the database could have anybody's: %s; read %s and begin with -c %[2]s, or with --trust-commands", strings.Join(named, "; "), file)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(ctx, cfg)
 	if err != nil {
 		return e, nil, usage("%w", err)
 	}

@@ -26,8 +26,14 @@ func (c *checker) op(name string, e entry) perturb.Condition {
 		c.Errorf(e.At, "ops", "expected a name of a to z, 0 to 9 and _ that begins with a letter, found %s", shown(name))
 	}
 	s := c.section(e.Value, JoinPath("ops", name), "command", "params", "time_limit")
-	p := &perturb.Program{Dir: filepath.Dir(c.File), Limit: s.duration("time_limit", defaultProgramLimit, false)}
-	if s.need("command") {
+	s.need("command")
+	return perturb.Own(name, c.ownProgram(s, defaultProgramLimit))
+}
+
+// ownProgram is a program of the user's, which has as long as limit where nothing is said.
+func (c *checker) ownProgram(s section, limit time.Duration) *perturb.Program {
+	p := &perturb.Program{Dir: filepath.Dir(c.File), Limit: s.duration("time_limit", limit, false)}
+	if s.get("command") != nil {
 		words := s.command("[python3, my.py]")
 		if len(words) > 0 {
 			p.Path = c.program(words[0])
@@ -40,29 +46,39 @@ func (c *checker) op(name string, e entry) perturb.Condition {
 		p.Digest = string(results.DigestOf(parts...))
 	}
 	p.Params = c.params(s)
-	return perturb.Own(name, p)
+	return p
 }
 
-// texts are questions in other words: german: german.csv.
+// defaultTextsLimit is how long a program may take for all questions of a data set.
+const defaultTextsLimit = 10 * time.Minute
+
+// texts are questions in other words: german: {path: german.csv}, or a program that makes them.
 func (c *checker) texts(cfg *Config, name string, e entry) {
-	path := JoinPath("texts", name)
 	if !flagName.MatchString(name) {
 		c.Errorf(e.At, "texts", "expected a name of a to z, 0 to 9 and _ that begins with a letter, found %s", shown(name))
 	}
-	w, ok := c.text(e.Value, path)
-	if !ok {
+	s := c.section(e.Value, JoinPath("texts", name), "path", "command", "params", "time_limit")
+	file := s.get("path")
+	if (file == nil) == (s.get("command") == nil) {
+		c.Errorf(e.At, s.path, "expected path or command, one of them; write {path: %s.csv}", name)
 		return
 	}
-	t := Texts{Name: name, Path: c.exists(w, false)}
+	if file == nil {
+		p := c.ownProgram(s, defaultTextsLimit)
+		cfg.Own = append(cfg.Own, perturb.Worded(name, p.Digest, p))
+		return
+	}
+	s.none("path is given", "remove the key, which is of a command", "params", "time_limit")
+	t := Texts{Name: name, Path: s.file("path")}
 	if t.Path == "" {
 		return
 	}
 	var err error
 	if t.Content, err = c.files.ReadFile(t.Path); err != nil {
-		c.Errorf(w.at, path, "expected a file that can be read, found %s at %s", cause(err), shown(t.Path))
+		s.wrong("path", file, "expected a file that can be read, found %s at %s", cause(err), shown(t.Path))
 	}
 	cfg.Texts = append(cfg.Texts, t)
-	cfg.Own = append(cfg.Own, perturb.Worded(name, string(results.DigestOf(t.Content))))
+	cfg.Own = append(cfg.Own, perturb.Worded(name, string(results.DigestOf(t.Content)), nil))
 }
 
 // command is a list of a program and its arguments; example is one.
@@ -142,7 +158,7 @@ func (c *checker) params(s section) (out []perturb.Param) {
 	taken := []string{"condition", "region", "seed"}
 	for _, e := range n.Entries {
 		at := JoinPath(path, e.Key)
-		c.seen.Name(at, "ops.*.params.*")
+		c.seen.Name(at, strings.Split(s.path, ".")[0]+".*.params.*")
 		if !flagName.MatchString(e.Key) || slices.Contains(taken, e.Key) {
 			c.Errorf(e.At, path, "expected a name of a to z, 0 to 9 and _ that begins with a letter, and none of %s, found %s", strings.Join(taken, ", "), shown(e.Key))
 		}

@@ -28,7 +28,7 @@ func TestAChangedProgramWouldMixResults(t *testing.T) {
 	was := settings("", "", "", "")
 	for _, c := range []struct{ from, to, file, content, want string }{
 		{"", "", "", "", ""},
-		{"", "", "change.sh", "#!/bin/sh\nexit 1\n", "ops.mine.program ops.plain.program"},
+		{"", "", "change.sh", "#!/bin/sh\nexit 1\n", "ops.mine.program ops.plain.program texts.shorter.program"},
 		{"", "", "rows.jsonl", "{}", "ops.mine.program texts.german.content"},
 		{"--fast", "/elsewhere.txt", "elsewhere.txt", "x", "ops.mine.program"}, // the word alone, as below
 		{"--fast", "--slow", "", "", "ops.mine.program"},

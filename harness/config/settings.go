@@ -89,15 +89,18 @@ func (c *Config) Settings() map[string]string {
 		}
 	}
 	for _, own := range c.Own {
-		if name, ok := own.Texts(); ok {
+		name, texts := own.Texts()
+		if texts && own.Reword == nil {
 			m[JoinPath("texts", name)+".content"] = own.Program
 			continue
 		}
-		op := own.Ops[0]
-		p := JoinPath("ops", op.Name)
-		m[p+".program"], m[p+".params"] = op.Program.Digest, "none"
+		p, program := JoinPath("texts", name), own.Reword
+		if !texts {
+			p, program = JoinPath("ops", own.Ops[0].Name), own.Ops[0].Program
+		}
+		m[p+".program"], m[p+".params"] = program.Digest, "none"
 		var usual []string
-		for _, param := range op.Program.Params {
+		for _, param := range program.Params {
 			usual = append(usual, param.Name+" "+short(param.Default))
 		}
 		if usual != nil {

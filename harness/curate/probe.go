@@ -101,7 +101,7 @@ func Ask(ctx context.Context, b *experiment.Bench, a Asking) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	bench, err := experiment.Assemble(&cfg)
+	bench, err := experiment.Assemble(ctx, &cfg)
 	if err != nil {
 		return nil, err
 	}

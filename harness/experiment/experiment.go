@@ -14,9 +14,12 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"assay/backends/hosted"
 	"assay/backends/kinds"
@@ -77,7 +80,7 @@ func Known() config.Known {
 }
 
 // Assemble reads in what an experiment names: its studies and their data sets.
-func Assemble(cfg *config.Config) (*Bench, error) {
+func Assemble(ctx context.Context, cfg *config.Config) (*Bench, error) {
 	b := &Bench{Config: cfg, Sets: map[string]*dataset.Dataset{}, Studies: map[string]*study.Study{}, hosted: map[string]*hosted.Backend{}, shots: map[string]*render.Pool{}}
 	for _, s := range cfg.Studies {
 		st, err := NewStudy(s.Name, cfg.Prompts, s)
@@ -115,12 +118,38 @@ func Assemble(cfg *config.Config) (*Bench, error) {
 				return nil, fmt.Errorf("%s: texts %s: %w", cfg.File, t.Name, err)
 			}
 		}
+		for _, s := range cfg.Studies {
+			if s.Dataset != d.Name {
+				continue
+			}
+			if err := reword(ctx, set, s, cfg.Seed); err != nil {
+				return nil, fmt.Errorf("%s: %w", cfg.File, err)
+			}
+		}
 		if cfg.Rules == results.RulesReleased {
 			truncate(set.Items)
 		}
 		b.Sets[d.Name] = set
 	}
 	return b, b.makeShots()
+}
+
+// reword has programs of the user's put the questions of a study in other words.
+func reword(ctx context.Context, set *dataset.Dataset, s config.Study, seed uint64) error {
+	ops, err := study.Rewordings(s.Name, s)
+	if err != nil {
+		return err
+	}
+	for _, words := range slices.Sorted(maps.Keys(ops)) {
+		made, err := render.Reword(ctx, ops[words], set, seed)
+		if err == nil {
+			err = dataset.Word(set, words, "the output of "+strings.Join(ops[words].Program.Command, " "), made)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // makeShots finds the examples of studies that show some.

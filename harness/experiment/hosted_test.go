@@ -22,7 +22,7 @@ func hostedOf(t *testing.T, judges, rubrics string) (*Bench, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Assemble(cfg)
+	return Assemble(t.Context(), cfg)
 }
 
 // TestTheHostedJudgesOfTheDocs: the example is one that runs.

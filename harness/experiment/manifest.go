@@ -159,7 +159,8 @@ func (b *Bench) allowed(changes []config.Change, stored map[results.Key]results.
 				used["ops."+name+"."] = true
 			}
 			if texts, ok := strings.CutPrefix(k.Condition, perturb.FamilyTexts); ok {
-				used["texts."+texts+"."] = true
+				name, _, _ := strings.Cut(texts, "@")
+				used["texts."+name+"."] = true
 			}
 		}
 	}

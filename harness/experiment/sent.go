@@ -32,12 +32,12 @@ func (e *OtherRunError) Error() string {
 
 // OpenSent reads in the bench.yaml that made a store, and its data. Where it is another
 // one, the error is an OtherRunError.
-func OpenSent(file string, man results.Manifest) (*Sent, error) {
+func OpenSent(ctx context.Context, file string, man results.Manifest) (*Sent, error) {
 	cfg, err := config.Read(file, Known())
 	if err != nil || results.DigestOf(cfg.Text) != man.Digest {
 		return nil, &OtherRunError{file, err}
 	}
-	b, err := Assemble(cfg)
+	b, err := Assemble(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ studies:
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(cfg)
+	return Assemble(t.Context(), cfg)
 }
 
 func put(t *testing.T, file, text string) {

@@ -100,8 +100,8 @@ func copyOf(file []byte) (report.Picture, error) {
 
 // AtHand finds the pictures of a store's run: where the bench.yaml is the one
 // that made it and its data can be read.
-func AtHand(file string, man results.Manifest) Pictures {
-	sent, err := experiment.OpenSent(file, man)
+func AtHand(ctx context.Context, file string, man results.Manifest) Pictures {
+	sent, err := experiment.OpenSent(ctx, file, man)
 	if err != nil {
 		return noPictures(strings.TrimSuffix(err.Error(), "."))
 	}

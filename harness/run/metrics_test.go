@@ -105,7 +105,7 @@ func begun(t *testing.T) (*experiment.Bench, *plan.Plan, *store.Store, results.M
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := experiment.Assemble(cfg)
+	b, err := experiment.Assemble(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

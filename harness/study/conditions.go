@@ -145,14 +145,20 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 			usual, wanted[d.Name] = &p.Default, true
 		}
 		for _, l := range s.Levels {
-			op := d.Ops[0]
+			op := perturb.Op{Name: d.Words, Program: d.Reword}
+			if d.Reword == nil {
+				op = d.Ops[0]
+			}
 			op.Params = map[string]float64{p.Name: l}
 			if err := op.Check(); err != nil {
 				return nil, fmt.Errorf("condition %s: %w", d.Name, err)
 			}
 			if l != p.Default && !slices.ContainsFunc(swept[d.Name], func(o perturb.Condition) bool { return o.Param == p.Name && o.Level == l }) {
 				at := d
-				at.Name, at.Param, at.Level, at.Usual, at.Ops = levelName(d.Name, p.Name, l), p.Name, l, usual, []perturb.Op{op}
+				at.Name, at.Param, at.Level, at.Usual = levelName(d.Name, p.Name, l), p.Name, l, usual
+				if at.Ops = []perturb.Op{op}; d.Reword != nil {
+					at.Ops, at.Words = nil, levelName(d.Words, p.Name, l)
+				}
 				swept[d.Name] = append(swept[d.Name], at)
 			}
 		}
@@ -170,6 +176,32 @@ func Expand(study string, all []perturb.Condition, c Choice) ([]perturb.Conditio
 		if out[i].Kind != perturb.KindText && !out[i].NoImage {
 			out[i].Image = c.Image
 		}
+	}
+	return out, err
+}
+
+// Rewordings are, by Condition.Words, the ops by which programs of the user's put the questions of
+// a choice in other words.
+func Rewordings(study string, c Choice) (map[string]perturb.Op, error) {
+	asked := Choice{Own: slices.DeleteFunc(slices.Clone(c.Own), func(o perturb.Condition) bool { return o.Reword == nil })}
+	for _, o := range asked.Own {
+		if slices.Contains(c.Conditions, o.Name) {
+			asked.Conditions = append(asked.Conditions, o.Name)
+		}
+		for _, s := range c.Sweeps {
+			if s.Condition == o.Name {
+				asked.Sweeps = append(asked.Sweeps, s)
+			}
+		}
+	}
+	planned, err := Expand(study, nil, asked)
+	out := map[string]perturb.Op{}
+	for _, p := range planned {
+		op := perturb.Op{Name: p.Family, Program: p.Reword}
+		if p.Param != "" {
+			op.Params = map[string]float64{p.Param: p.Level}
+		}
+		out[p.Words] = op
 	}
 	return out, err
 }
@@ -246,7 +278,7 @@ func In(planned *perturb.Condition, it dataset.Item, regions []perturb.Region) (
 	}
 	if name, ok := planned.Texts(); ok {
 		if _, there := it.Texts[name]; !there {
-			return planned, "the texts " + name + " have no row of it"
+			return planned, "the texts " + name + " have none of it"
 		}
 	}
 	last := len(planned.Ops) - 1 // those before it are of loading
