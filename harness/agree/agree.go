@@ -35,12 +35,12 @@ func Corrected(ctx context.Context, st *store.Store, man results.Manifest) ([]re
 	for _, p := range all {
 		draw := drawn(man, p.Name)
 		if draw == nil {
-			out = append(out, refused(p.Name, "no answers were drawn at random for people to rate (assay rate sample)"))
+			out = append(out, refused(p.Name, "no answers were drawn at random for people to rate (assay people sample)"))
 			continue
 		}
 		labels := man.People.Labels[p.Name]
 		if len(labels) == 0 {
-			out = append(out, uncorrected(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay agree)"))
+			out = append(out, uncorrected(p.Name, "answers were drawn for people to rate, and no ratings of them were read yet (assay people agree)"))
 			continue
 		}
 		d, err := read(ctx, st, man, p)

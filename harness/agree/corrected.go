@@ -318,7 +318,7 @@ func uncorrected(study, why string) results.Section {
 
 // notDrawn and notRated are why labels correct nothing.
 const (
-	notDrawn = "the answers that were rated were not drawn at random by assay rate sample, so nobody knows with which probability each of them came to be rated"
+	notDrawn = "the answers that were rated were not drawn at random by assay people sample, so nobody knows with which probability each of them came to be rated"
 	notRated = "none of the answers that were drawn has a rating"
 )
 

@@ -28,7 +28,7 @@ const rightShare = 0.4
 
 // simulate makes a store of study cot: answers of models, a judge whose verdicts correlate with the
 // truth by r, items drawn at random, and people's labels of them. All goes through files and
-// tables as a run, assay rate sample and assay agree would do it.
+// tables as a run, assay people sample and assay people agree would do it.
 func simulate(t *testing.T, models, items, labels int, r float64, seed uint64) results.Table {
 	t.Helper()
 	ctx := t.Context()

@@ -87,7 +87,7 @@ func (s *Set) Export(log *rating.Log, grades io.Writer, verdicts io.Writer) (Wri
 	return n, out.Error()
 }
 
-// Grades says whether anything is rated by numbers: of labels alone assay agree says
+// Grades says whether anything is rated by numbers: of labels alone assay people agree says
 // nothing.
 func (s *Set) Grades() bool {
 	if len(s.axes) > 0 {

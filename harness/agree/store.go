@@ -4,7 +4,7 @@
 //     answer it is.
 //  2. form.go makes the form of a case from the rubrics, and verdicts from what people said.
 //  3. picture.go makes the pictures again, as they were sent.
-//  4. export.go writes what people said, for assay agree and for judges of kind human.
+//  4. export.go writes what people said, for assay people agree and for judges of kind human.
 
 package agree
 
@@ -55,7 +55,7 @@ func ReadStore(ctx context.Context, st *store.Store, w Selection) (*Set, error) 
 	}
 	draw, found := lastDraw(man, w.Study)
 	if !ok || !found {
-		return nil, &StoreRefusedError{"no answers were drawn for people to rate: assay rate sample draws them"}
+		return nil, &StoreRefusedError{"no answers were drawn for people to rate: assay people sample draws them"}
 	}
 	p, err := experiment.NewStudy(draw.Study, nil, study.Choice{})
 	if err != nil {

@@ -246,7 +246,7 @@ func (d *data) ordered(whole, choosing, checking *view) results.Section {
 		return strings.Join(list[:min(len(list), most)], ", ") + map[bool]string{true: ", ..."}[len(list) > most]
 	}
 	if n := len(d.Unknown); n > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s): they count among people alone. Cases are named as assay rate sample or assay judge --cases wrote them, texts as they were rated.",
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s of no answer of this store (%s): they count among people alone. Cases are named as assay people sample or assay judge --cases wrote them, texts as they were rated.",
 			results.Count(n, "rating is", "ratings are"), places(d.Unknown)))
 	}
 	if len(d.Twice) > 0 {

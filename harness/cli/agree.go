@@ -100,58 +100,53 @@ func refused(name string, err error) error {
 	return environment(err)
 }
 
-// rateCommand is the command rate.
-func rateCommand(s streams) *cli.Command {
+// rateSample is the command people sample.
+func (s streams) rateSample() *cli.Command {
 	return &cli.Command{
-		Name:  "rate",
-		Usage: "have people rate answers",
-		Subcommands: []*cli.Command{{
-			Name:  "sample",
-			Usage: "draw answers at random for people to rate, and keep with which probability",
-			Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
-				"Ratings of these answers correct the means of judged scores: assay agree.",
-			ArgsUsage: "[STORE.sqlite]",
-			Flags: []cli.Flag{configFlag(),
-				&cli.StringFlag{Name: "study", Usage: "where the store has several"},
-				&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
-				&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
-				&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
-				&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
-				&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
-				&cli.StringSliceFlag{Name: "models", Usage: "only answers of this model; once for each"},
-				&cli.StringSliceFlag{Name: "arms", Usage: "only of this arm"},
-				&cli.StringSliceFlag{Name: "conditions", Usage: "only under this condition"},
-				&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
-			Action: s.rateSample,
-		}, s.rateServe(), s.rateExport()},
-		Action: onlySubcommands("rate"),
+		Name:  "sample",
+		Usage: "draw answers at random for people to rate, and keep with which probability",
+		Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
+			"Ratings of these answers correct the means of judged scores: assay people agree.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags: []cli.Flag{configFlag(),
+			&cli.StringFlag{Name: "study", Usage: "where the store has several"},
+			&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
+			&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
+			&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
+			&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
+			&cli.StringSliceFlag{Name: "models", Usage: "only answers of this model; once for each"},
+			&cli.StringSliceFlag{Name: "arms", Usage: "only of this arm"},
+			&cli.StringSliceFlag{Name: "conditions", Usage: "only under this condition"},
+			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
+		Action: s.sample,
 	}
 }
 
-func (s streams) rateSample(c *cli.Context) error {
+func (s streams) sample(c *cli.Context) error {
 	w := agree.Drawing{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
 		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
 	if c.IsSet("calibration") {
 		w.Calibration = c.Int("calibration")
 		if w.Calibration < 0 {
-			return usage("rate sample: --calibration: expected 0 or more, found %d", w.Calibration)
+			return usage("people sample: --calibration: expected 0 or more, found %d", w.Calibration)
 		}
 	}
 	if !slices.Contains(agree.Bys(), w.By) {
-		return usage("rate sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
+		return usage("people sample: --by: expected one of %s, found %q", strings.Join(agree.Bys(), ", "), w.By)
 	}
 	if w.Items < 2 {
-		return usage("rate sample: --items: expected 2 or more, found %d", w.Items)
+		return usage("people sample: --items: expected 2 or more, found %d", w.Items)
 	}
 	if w.Cases < 0 || w.Cases == 1 {
-		return usage("rate sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
+		return usage("people sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
 	}
 	path, err := storeOf(c)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return environment(fmt.Errorf("rate sample: %w; assay run makes a store", err))
+		return environment(fmt.Errorf("people sample: %w; assay run makes a store", err))
 	}
 	st, err := store.Open(c.Context, path)
 	if err != nil {
@@ -167,7 +162,7 @@ func (s streams) rateSample(c *cli.Context) error {
 		return asked
 	})
 	if err != nil {
-		return errors.Join(refused("rate sample", err), os.Remove(to))
+		return errors.Join(refused("people sample", err), os.Remove(to))
 	}
 	for _, x := range draw.Strata {
 		if _, err := fmt.Fprintf(s.Out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {

@@ -292,7 +292,7 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	if out, err := do("run", "-c", "bench.yaml"); err != nil || !strings.Contains(out, "plug 127.0.0.1") {
 		t.Fatalf("run: %v\n%s", err, out)
 	}
-	out, err := do("calibrate", "-c", "bench.yaml")
+	out, err := do("store", "calibrate", "-c", "bench.yaml")
 	if err != nil || !strings.Contains(out, "written to calibration.json") {
 		t.Fatalf("calibrate: %v\n%s", err, out)
 	}
@@ -316,7 +316,7 @@ func TestCalibrateOnAPlug(t *testing.T) {
 	if out, err := do("run", "-c", "calibrated.yaml"); err != nil {
 		t.Fatalf("run: %v\n%s", err, out)
 	}
-	if out, err := do("calibrate", "calibrated.sqlite", "--out", "none.json"); err == nil || !strings.Contains(out, "cannot be calibrated by this run") {
+	if out, err := do("store", "calibrate", "calibrated.sqlite", "--out", "none.json"); err == nil || !strings.Contains(out, "cannot be calibrated by this run") {
 		t.Errorf("a plug that stands still: %v\n%s", err, out)
 	}
 	st, err := store.OpenReader(t.Context(), filepath.Join(dir, "calibrated.sqlite"))

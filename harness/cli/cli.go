@@ -34,6 +34,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	stderr = &sink{W: stderr, Visible: true}
 	s := streams{In: stdin, Out: out, Err: stderr}
 	app := newApp(s)
+	args, notes := renamed(args)
+	for _, n := range notes {
+		fmt.Fprintln(stderr, n)
+	}
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
 		err = environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
@@ -87,7 +91,8 @@ func isUsage(err error) bool {
 }
 
 func newApp(s streams) *cli.App {
-	several := fleetCommands{streams: s, Version: thisBuild().Version, Revision: thisBuild().Revision}
+	version, revision := thisBuild().Version, thisBuild().Revision
+	several := fleetCommands{streams: s, Version: version, Revision: revision}
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
@@ -101,9 +106,15 @@ func newApp(s streams) *cli.App {
 		HideHelpCommand:           true,
 		Suggest:                   true,
 		Commands: []*cli.Command{
-			s.runCommand(), s.planCommand(), s.judgeCommand(), s.reportCommand(), agreeCommand(s), rateCommand(s), s.costCommand(), s.doctorCommand(), s.calibrateCommand(), s.showCommand(),
-			viewCommand(s), exportCommand(s), importCommand(s, thisBuild().Version, thisBuild().Revision),
-			mergeCommand(s), slurmCommand(s), several.Submit(), several.Worker(), several.Watch(), several.Pull(), compareCommand(s), s.promptsCommand(), perturbCommand(s), datasetCommand(s, thisBuild().Version, thisBuild().Revision), contaminationCommand(s, thisBuild().Version, thisBuild().Revision), storeCommand(s), s.initCommand(), configCommand(s), phantomCommand(s), s.completionCommand(), s.versionCommand(),
+			s.initCommand(), s.doctorCommand(), s.planCommand(), s.runCommand(), s.judgeCommand(), s.reportCommand(), viewCommand(s), compareCommand(s), s.costCommand(), s.showCommand(), perturbCommand(s),
+			exportCommand(s), importCommand(s, version, revision),
+			noun("dataset", "data sets", s.datasetCheck(), s.example(), s.schema(), s.filter(version, revision), contaminationCommand(s, version, revision)),
+			noun("people", "people who rate answers", s.rateSample(), s.rateServe(), s.rateExport(), agreeCommand(s)),
+			noun("fleet", "one run on several machines", several.Submit(), several.Worker(), several.Watch(), several.Pull(), slurmCommand(s)),
+			noun("store", "the files that hold results", s.storeCheck(), s.storeSalvage(), mergeCommand(s), s.calibrateCommand()),
+			noun("config", "what bench.yaml may say", s.configSchema(), s.promptsCommand()),
+			noun("phantom", "synthetic readers of known behaviour", s.phantomServe(), s.checkCommand(), s.phantomLedger()),
+			s.completionCommand(), s.versionCommand(),
 		},
 		Action: onlySubcommands("assay"),
 	}
@@ -112,6 +123,15 @@ func newApp(s streams) *cli.App {
 	}
 	withExamples("", app.Commands, examplesOf())
 	return app
+}
+
+// noun is a command that only has others.
+func noun(name, about string, cmds ...*cli.Command) *cli.Command {
+	var names []string
+	for _, c := range cmds {
+		names = append(names, c.Name)
+	}
+	return &cli.Command{Name: name, Usage: about + ": " + strings.Join(names, ", "), Subcommands: cmds, Action: onlySubcommands("assay " + name)}
 }
 
 // quiet keeps usage errors to one line. A command stands under what is typed before it.

@@ -14,62 +14,55 @@ import (
 	"assay/results/report"
 )
 
-// datasetCommand is the command dataset; version and revision are assay's.
-func datasetCommand(s streams, version, revision string) *cli.Command {
+// datasetCheck is the command dataset check.
+func (s streams) datasetCheck() *cli.Command {
 	return &cli.Command{
-		Name:  "dataset",
-		Usage: "look at data sets, and make smaller ones of them",
+		Name:        "check",
+		Usage:       "read a data set and print every bad row and what there is of each kind",
+		Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
+		ArgsUsage:   "PATH",
+		Flags: []cli.Flag{jsonFlag(),
+			&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
+			&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
+			&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
+			&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
+			&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
+			&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
+			&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true},
+			&cli.BoolFlag{Name: "stats", Usage: "add statistics, as papers describe their data sets"},
+			&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
 		Action: func(c *cli.Context) error {
-			return onlySubcommands("assay dataset")(c)
-		},
-		Subcommands: []*cli.Command{s.filter(version, revision), s.example(), s.schema(), {
-			Name:        "check",
-			Usage:       "read a data set and print every bad row and what there is of each kind",
-			Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
-			ArgsUsage:   "PATH",
-			Flags: []cli.Flag{jsonFlag(),
-				&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
-				&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
-				&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
-				&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
-				&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
-				&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
-				&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true},
-				&cli.BoolFlag{Name: "stats", Usage: "add statistics, as papers describe their data sets"},
-				&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
-			Action: func(c *cli.Context) error {
-				if c.NArg() != 1 {
-					return usage("dataset check: expected one path, found %d arguments", c.NArg())
-				}
-				path, kind := c.Args().First(), c.String("kind")
-				columns, err := dataset.ParseMapping(c.StringSlice("column"))
-				if err != nil {
-					return usage("dataset check: --column: %w", err)
-				}
-				if kind == "" {
-					if kind, err = dataset.SniffMapped(path, columns); err != nil {
-						return usage("%w", err)
-					}
-				}
-				if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
-					return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
-				}
-				set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
-					Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
-				if err != nil {
+			if c.NArg() != 1 {
+				return usage("dataset check: expected one path, found %d arguments", c.NArg())
+			}
+			path, kind := c.Args().First(), c.String("kind")
+			columns, err := dataset.ParseMapping(c.StringSlice("column"))
+			if err != nil {
+				return usage("dataset check: --column: %w", err)
+			}
+			if kind == "" {
+				if kind, err = dataset.SniffMapped(path, columns); err != nil {
 					return usage("%w", err)
 				}
-				set.Problems = append(set.Problems, dataset.Damaged(set)...)
-				sum := dataset.Summarize(set)
-				if err := s.checked(path, set, sum, c.Bool("json"), c.Bool("stats")); err != nil {
-					return err
-				}
-				if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
-					return failures("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)
-				}
-				return nil
-			},
-		}},
+			}
+			if split := c.String("split"); split != "" && !slices.Contains(dataset.Splits(), split) && !slices.Contains(dataset.TableKinds(), kind) {
+				return usage("dataset check: expected --split to be one of %s, found %q", strings.Join(dataset.Splits(), ", "), split)
+			}
+			set, err := dataset.Open(dataset.Source{Kind: kind, Name: "data", Path: path, Columns: columns, DICOM: strings.Fields(c.String("dicom")),
+				Split: c.String("split"), Knowledge: c.String("knowledge"), Regions: c.String("regions"), Experts: c.String("experts"), Outside: c.Bool("allow-outside")})
+			if err != nil {
+				return usage("%w", err)
+			}
+			set.Problems = append(set.Problems, dataset.Damaged(set)...)
+			sum := dataset.Summarize(set)
+			if err := s.checked(path, set, sum, c.Bool("json"), c.Bool("stats")); err != nil {
+				return err
+			}
+			if n, gaps := len(set.Problems), len(set.Gaps); n > 0 || gaps > 0 {
+				return failures("%s: %d problems, %d gaps of the knowledge base", path, n, gaps)
+			}
+			return nil
+		},
 	}
 }
 

@@ -119,7 +119,7 @@ studies: {diagnosis: {dataset: cases, arms: [mcq], in_flight: %d, rubrics: {accu
 		args func(n int) []string
 		ends func(n int) string // the file that holds what came of it
 	}{
-		{"contamination", func(int) []string { return []string{"contamination"} }, func(int) string { return "k-contamination/texts.csv" }},
+		{"contamination", func(int) []string { return []string{"dataset", "contamination"} }, func(int) string { return "k-contamination/texts.csv" }},
 		{"leaks", func(n int) []string {
 			return []string{"dataset", "filter", "--leak-judge", "gpt", "--out", fmt.Sprint("kept", n)}
 		},

@@ -67,7 +67,7 @@ func filterFlags() []cli.Flag {
 		&cli.IntFlag{Name: "limit", Usage: "only the first `N` items of each study"},
 		&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
 		&cli.StringFlag{Name: "studies", Usage: "only these studies: `A,B`"},
-		&cli.StringFlag{Name: "shard", Usage: "only the second of eight equal parts: `2/8`, in a store of its own; assay merge joins them"},
+		&cli.StringFlag{Name: "shard", Usage: "only the second of eight equal parts: `2/8`, in a store of its own; assay store merge joins them"},
 	}
 }
 

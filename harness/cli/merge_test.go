@@ -52,7 +52,7 @@ func TestShardsMergeToTheWhole(t *testing.T) {
 		return out
 	}
 	ok("run", "-c", bench)
-	merge := []string{"merge", "--json", filepath.Join(dir, "merged.sqlite")}
+	merge := []string{"store", "merge", "--json", filepath.Join(dir, "merged.sqlite")}
 	for _, part := range []int{2, 3, 1} {
 		ok("run", "-c", bench, "--shard", fmt.Sprintf("%d/3", part))
 		merge = append(merge, filepath.Join(dir, fmt.Sprintf("whole-%dof3.sqlite", part)))

@@ -13,59 +13,53 @@ import (
 	films "assay/harness/dataset/phantom"
 )
 
-// phantomCommand is the command phantom.
-func phantomCommand(s streams) *cli.Command {
+// phantomServe is the command phantom serve.
+func (s streams) phantomServe() *cli.Command {
 	return &cli.Command{
-		Name:  "phantom",
-		Usage: "synthetic readers of known behaviour",
+		Name:        "serve",
+		Usage:       "serve phantom readers on loopback until Ctrl-C",
+		Description: "Models are named after profiles: " + strings.Join(phantom.ProfileNames(), ", ") + ".",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "`P`: " + strings.Join(phantom.Protocols(), ", ")},
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
+			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
+			&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to `FILE`; read it with: assay phantom ledger FILE"},
+			&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
+		},
 		Action: func(c *cli.Context) error {
-			return onlySubcommands("assay phantom")(c)
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			o := phantom.Options{Skill: new(films.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
+			if c.Bool("caches") {
+				o.Caches = &phantom.Caches{}
+			}
+			if name := c.String("ledger"); name != "" {
+				f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+				if err != nil {
+					return environment(err)
+				}
+				defer f.Close()
+				o.Ledger = f
+			}
+			p, err := phantom.Listen(c.String("addr"), o)
+			if err != nil {
+				return usage("phantom serve: %w", err)
+			}
+			fmt.Fprintf(s.Out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
+			<-c.Context.Done()
+			return environment(p.Close())
 		},
-		Subcommands: []*cli.Command{
-			s.checkCommand(),
-			{
-				Name:        "serve",
-				Usage:       "serve phantom readers on loopback until Ctrl-C",
-				Description: "Models are named after profiles: " + strings.Join(phantom.ProfileNames(), ", ") + ".",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "`P`: " + strings.Join(phantom.Protocols(), ", ")},
-					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
-					&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
-					&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to `FILE`; read it with: assay phantom ledger FILE"},
-					&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
-				},
-				Action: func(c *cli.Context) error {
-					if err := noArguments(c); err != nil {
-						return err
-					}
-					o := phantom.Options{Skill: new(films.Films), Protocol: c.String("protocol"), Seed: c.Uint64("seed")}
-					if c.Bool("caches") {
-						o.Caches = &phantom.Caches{}
-					}
-					if name := c.String("ledger"); name != "" {
-						f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-						if err != nil {
-							return environment(err)
-						}
-						defer f.Close()
-						o.Ledger = f
-					}
-					p, err := phantom.Listen(c.String("addr"), o)
-					if err != nil {
-						return usage("phantom serve: %w", err)
-					}
-					fmt.Fprintf(s.Out, "phantom %s server at %s, models %s\n", c.String("protocol"), p.URL, strings.Join(phantom.ProfileNames(), ", "))
-					<-c.Context.Done()
-					return environment(p.Close())
-				},
-			},
-			{
-				Name:      "ledger",
-				Usage:     "sum up what phantom readers saw, what moved them and what they said of it",
-				ArgsUsage: "FILE",
-				Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the entries as JSON"}},
-				Action:    s.ledger,
-			},
-		},
+	}
+}
+
+// phantomLedger is the command phantom ledger.
+func (s streams) phantomLedger() *cli.Command {
+	return &cli.Command{
+		Name:      "ledger",
+		Usage:     "sum up what phantom readers saw, what moved them and what they said of it",
+		ArgsUsage: "FILE",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the entries as JSON"}},
+		Action:    s.ledger,
 	}
 }

@@ -49,18 +49,18 @@ func (s streams) promptsCommand() *cli.Command {
 					return s.checkPrompt(c.Args().First(), c.String("as"))
 				}},
 		},
-		Action: onlySubcommands("assay prompts"),
+		Action: onlySubcommands("assay config prompts"),
 	}
 }
 
 // onePrompt finds a prompt by NAME or STUDY/NAME.
 func onePrompt(name string, args []string) (experiment.Prompt, error) {
 	if len(args) != 1 {
-		return experiment.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay prompts list", name, len(args))
+		return experiment.Prompt{}, usage("prompts %s: expected the name of one prompt, found %d arguments; see assay config prompts list", name, len(args))
 	}
 	p, err := experiment.PromptOf(args[0])
 	if err != nil {
-		err = usage("prompts %s: %w; see assay prompts list", name, err)
+		err = usage("prompts %s: %w; see assay config prompts list", name, err)
 	}
 	return p, err
 }

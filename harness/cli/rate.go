@@ -72,7 +72,7 @@ func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error)
 func declined(name string, err error) error {
 	var no *agree.StoreRefusedError
 	if errors.As(err, &no) {
-		return usage("rate %s: %w", name, err)
+		return usage("people %s: %w", name, err)
 	}
 	return environment(err)
 }
@@ -84,7 +84,7 @@ func (s streams) serve(c *cli.Context) error {
 	}
 	names, renew := c.StringSlice("rater"), c.StringSlice("renew")
 	if err := rating.CheckNames(names); err != nil {
-		return usage("rate serve: --rater: %w", err)
+		return usage("people serve: --rater: %w", err)
 	}
 	st, set, file, err := s.study(c)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s streams) serve(c *cli.Context) error {
 	}
 	defer log.Close()
 	if err := log.Known(renew); err != nil {
-		return usage("rate serve: --renew: %w", err)
+		return usage("people serve: --renew: %w", err)
 	}
 	codes, err := log.Codes(names, renew)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (r
 		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
 	}
 	if n, why := set.Without(); n > 0 {
-		return nil, environment(fmt.Errorf("rate serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
+		return nil, environment(fmt.Errorf("people serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
 	}
 	return pics, nil
 }
@@ -146,7 +146,7 @@ func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (r
 func (s streams) rateExport() *cli.Command {
 	return &cli.Command{
 		Name:        "export",
-		Usage:       "write what raters submitted, for assay agree and for judges of kind human",
+		Usage:       "write what raters submitted, for assay people agree and for judges of kind human",
 		Description: "With the flags that the study was served with. What was not submitted is left out, and so are the cases to learn the scales by.",
 		ArgsUsage:   "[STORE.sqlite]",
 		Flags: slices.Concat([]cli.Flag{configFlag(),
@@ -164,7 +164,7 @@ func (s streams) export(c *cli.Context) error {
 	defer st.Close()
 	log, err := rating.ReadLog(file, &set.Study)
 	if errors.Is(err, os.ErrNotExist) {
-		return environment(fmt.Errorf("rate export: nobody rated yet: %w; assay rate serve makes it", err))
+		return environment(fmt.Errorf("people export: nobody rated yet: %w; assay people serve makes it", err))
 	}
 	if err != nil {
 		return environment(err)
@@ -189,7 +189,7 @@ func (s streams) export(c *cli.Context) error {
 		fmt.Fprintf(s.Out, "%s: %d verdicts\n", to, n.Verdicts)
 	}
 	if !set.Grades() {
-		fmt.Fprintln(s.Out, "nothing was rated by numbers: the CSV file is for assay agree, the verdicts are for a judge of kind human")
+		fmt.Fprintln(s.Out, "nothing was rated by numbers: the CSV file is for assay people agree, the verdicts are for a judge of kind human")
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func importCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
 		Name:   "import",
 		Usage:  "bring in what was made elsewhere: answers, and numbers that other tools computed of answers",
-		Action: func(c *cli.Context) error { return onlySubcommands("assay import")(c) },
+		Action: onlySubcommands("assay import"),
 		Subcommands: []*cli.Command{{
 			Name:  "scores",
 			Usage: "store a tool's numbers with its name, version and file, and print all that are stored",

@@ -133,12 +133,12 @@ studies: {cot: {dataset: chest, arms: [direct], timed: false, rubrics: {accuracy
 		command("export", "--rows", rows, "--out", rows+".parquet")
 		command("export", "--rows", rows, "--out", rows+".jsonl")
 	}
-	has(command("rate", "serve", "--proxy", "https://u:"+password+"@study.example.org"), "found \"https://u:xxxxx@study.example.org\"")
+	has(command("people", "serve", "--proxy", "https://u:"+password+"@study.example.org"), "found \"https://u:xxxxx@study.example.org\"")
 	has(command("view", "--proxy", "https://u:"+password+"@%zz"), "found one that cannot be read")
-	has(command("rate", "sample", "--by", "none", "--items", "2", "--calibration", "0", "--out", "cases.jsonl"), "")
+	has(command("people", "sample", "--by", "none", "--items", "2", "--calibration", "0", "--out", "cases.jsonl"), "")
 
 	// A rater signs in, once with a wrong code, and submits a case.
-	serve := exec.Command("assay", "rate", "serve", "--rater", "anna")
+	serve := exec.Command("assay", "people", "serve", "--rater", "anna")
 	serve.Dir = dir
 	var told bytes.Buffer
 	serve.Stderr = &told
@@ -223,8 +223,8 @@ studies: {cot: {dataset: chest, arms: [direct], timed: false, rubrics: {accuracy
 	rest, _ := io.ReadAll(lines)
 	_ = serve.Wait()
 	all += string(rest) + told.String()
-	has(command("rate", "export", "--out", "ratings.csv", "--verdicts", "verdicts.jsonl"), "ratings.csv: 1 ratings; 0 cases")
-	command("agree", "--draws", "50", "--ratings", "ratings.csv")
+	has(command("people", "export", "--out", "ratings.csv", "--verdicts", "verdicts.jsonl"), "ratings.csv: 1 ratings; 0 cases")
+	command("people", "agree", "--draws", "50", "--ratings", "ratings.csv")
 
 	for what, s := range secrets {
 		if strings.Contains(all, s) {

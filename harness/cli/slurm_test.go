@@ -45,7 +45,7 @@ func TestSlurm(t *testing.T) {
 		}
 	}
 	run(program, "run", "-c", "one.yaml")
-	script := run(program, "slurm", "-c", "parts.yaml", "--parts", "4", "--gres", "gpu:1", "--sbatch=--cpus-per-task=1")
+	script := run(program, "fleet", "slurm", "-c", "parts.yaml", "--parts", "4", "--gres", "gpu:1", "--sbatch=--cpus-per-task=1")
 	if err := os.WriteFile(filepath.Join(dir, "parts.sh"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

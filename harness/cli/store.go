@@ -12,43 +12,40 @@ import (
 	"assay/results/store"
 )
 
-// storeCommand is the command store.
-func storeCommand(s streams) *cli.Command {
+// storeCheck is the command store check.
+func (s streams) storeCheck() *cli.Command {
 	return &cli.Command{
-		Name:  "store",
-		Usage: "check whether a store is whole; save what is whole of a damaged one",
-		Subcommands: []*cli.Command{
-			{
-				Name:  "check",
-				Usage: "read all of a store: checksums, structure, rows",
-				Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
-					"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
-				ArgsUsage: "[STORE.sqlite]",
-				Flags:     []cli.Flag{configFlag(), jsonFlag()},
-				Action: func(c *cli.Context) error {
-					path, err := storeOf(c)
-					if err != nil {
-						return err
-					}
-					return s.checkStore(c.Context, path, c.Bool("json"))
-				},
-			},
-			{
-				Name:  "salvage",
-				Usage: "copy what can be read of a store into a new one",
-				Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
-					"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
-				ArgsUsage: "STORE.sqlite NEW.sqlite",
-				Flags:     []cli.Flag{jsonFlag()},
-				Action: func(c *cli.Context) error {
-					if c.NArg() != 2 {
-						return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
-					}
-					return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
-				},
-			},
+		Name:  "check",
+		Usage: "read all of a store: checksums, structure, rows",
+		Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
+			"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
+		ArgsUsage: "[STORE.sqlite]",
+		Flags:     []cli.Flag{configFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			path, err := storeOf(c)
+			if err != nil {
+				return err
+			}
+			return s.checkStore(c.Context, path, c.Bool("json"))
 		},
-		Action: onlySubcommands("store"),
+	}
+}
+
+// storeSalvage is the command store salvage.
+func (s streams) storeSalvage() *cli.Command {
+	return &cli.Command{
+		Name:  "salvage",
+		Usage: "copy what can be read of a store into a new one",
+		Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
+			"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
+		ArgsUsage: "STORE.sqlite NEW.sqlite",
+		Flags:     []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 2 {
+				return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
+			}
+			return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
+		},
 	}
 }
 

@@ -61,7 +61,7 @@ func (s fleetCommands) Watch() *cli.Command {
 // given is what a look means for the exit code.
 func given(now fleet.Snapshot) error {
 	if n := now.FailedSlices(); n > 0 {
-		return failures("%s failed on every worker that tried; assay submit again gives them out again", plural(n, "slice"))
+		return failures("%s failed on every worker that tried; assay fleet submit again gives them out again", plural(n, "slice"))
 	}
 	return nil
 }

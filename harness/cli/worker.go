@@ -84,7 +84,7 @@ func (s fleetCommands) work(c *cli.Context, f *fleet.Fleet) error {
 	case err != nil:
 		return differs(b.Config, err)
 	case sum.Failed > 0:
-		return failures("%s failed on every worker that tried; assay watch says why, and assay submit again gives them out again", plural(sum.Failed, "slice"))
+		return failures("%s failed on every worker that tried; assay fleet watch says why, and assay fleet submit again gives them out again", plural(sum.Failed, "slice"))
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (f *Fleet) Experiment(ctx context.Context, name string) (Experiment, error)
 	}
 	switch {
 	case len(all) == 0:
-		return Experiment{}, errors.New("no experiment was submitted yet: assay submit -c bench.yaml does")
+		return Experiment{}, errors.New("no experiment was submitted yet: assay fleet submit -c bench.yaml does")
 	case name == "":
 		return Experiment{}, fmt.Errorf("expected the name of one of the experiments:%s", names)
 	}

@@ -131,10 +131,10 @@ const (
 var ErrNewer = errors.New("its tables were made by a newer assay: update this one")
 
 // ErrNoTables is a database in which nothing was submitted.
-var ErrNoTables = errors.New("it has no tables of assay: assay submit makes them")
+var ErrNoTables = errors.New("it has no tables of assay: assay fleet submit makes them")
 
 // errOlder is a database that is to be brought up to date.
-var errOlder = errors.New("its tables were made by an older assay: assay submit of this one brings them up to date")
+var errOlder = errors.New("its tables were made by an older assay: assay fleet submit of this one brings them up to date")
 
 // Migrate makes the tables, or brings them up to date: ours and River's, one process at
 // a time. ErrNewer: a newer assay has.

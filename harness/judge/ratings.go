@@ -110,7 +110,7 @@ func (r *reader) row(line int, values map[string]string) {
 	}
 	ok := true
 	if len(x.Case) < CaseDigits || len(x.Case) > 64 || strings.Trim(x.Case, "0123456789abcdef") != "" {
-		r.bad(line, "case", fmt.Sprintf("a case: its hex digits, at least the first %d (assay rate sample and assay judge --cases list them)", CaseDigits), table.Quote(values["case"]))
+		r.bad(line, "case", fmt.Sprintf("a case: its hex digits, at least the first %d (assay people sample and assay judge --cases list them)", CaseDigits), table.Quote(values["case"]))
 		ok = false
 	}
 	for _, name := range []string{"seconds", "position", "repeat"} {

@@ -100,7 +100,7 @@ func (f Calibration) Scales(id string) map[string]timing.Scale {
 	return out
 }
 
-// ReadCalibration takes in a file that assay calibrate wrote.
+// ReadCalibration takes in a file that assay store calibrate wrote.
 func ReadCalibration(path string) (Calibration, error) {
 	var f Calibration
 	b, err := os.ReadFile(path)
@@ -116,17 +116,17 @@ func ReadCalibration(path string) (Calibration, error) {
 func parseCalibration(b []byte) (Calibration, error) {
 	var f Calibration
 	if err := json.Unmarshal(b, &f); err != nil {
-		return f, fmt.Errorf("it is none of assay calibrate's files: %w", err)
+		return f, fmt.Errorf("it is none of assay store calibrate's files: %w", err)
 	}
 	for _, c := range f.Cards {
 		for name, fit := range c.Fits {
 			if !(fit.Gain >= .5 && fit.Gain <= 2) || !(fit.Spread.Part >= 0) || !(fit.Spread.Rest >= 0) {
-				return f, fmt.Errorf("GPU %s, %s: a gain of %g with a spread of %g + %g mW; expected a gain of 0.5 to 2 and a spread of 0 or more: write the file again with assay calibrate", c.ID, name, fit.Gain, fit.Spread.Part, float64(fit.Spread.Rest))
+				return f, fmt.Errorf("GPU %s, %s: a gain of %g with a spread of %g + %g mW; expected a gain of 0.5 to 2 and a spread of 0 or more: write the file again with assay store calibrate", c.ID, name, fit.Gain, fit.Spread.Part, float64(fit.Spread.Rest))
 			}
 		}
 	}
 	if len(f.Cards) == 0 {
-		return f, errors.New("it has no GPU: write it with assay calibrate")
+		return f, errors.New("it has no GPU: write it with assay store calibrate")
 	}
 	return f, nil
 }

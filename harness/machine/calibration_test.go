@@ -171,7 +171,7 @@ func TestAFitThatDoesNotDeserveIt(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{`:  "none of assay calibrate's files",
+		`{`:  "none of assay store calibrate's files",
 		`{}`: "it has no GPU",
 		`{"cards":[{"id":"GPU-1","fits":{"instant":{"gain":0}}}]}`: "expected a gain of 0.5 to 2",
 	} {

@@ -64,7 +64,7 @@ func see(b *chromium.Tab, name string) {
 	}
 }
 
-// served is assay rate serve, as a process that can be killed.
+// served is assay people serve, as a process that can be killed.
 type served struct {
 	t       *testing.T
 	dir     string
@@ -76,7 +76,7 @@ type served struct {
 // serve starts it at an address; the codes that it prints are added.
 func (s *served) serve(listen string, more ...string) {
 	s.t.Helper()
-	cmd := exec.Command(filepath.Join(s.dir, "assay"), append([]string{"rate", "serve", "-c", "bench.yaml", "--listen", listen, "--also", "helpfulness"}, append(more, "f.sqlite")...)...)
+	cmd := exec.Command(filepath.Join(s.dir, "assay"), append([]string{"people", "serve", "-c", "bench.yaml", "--listen", listen, "--also", "helpfulness"}, append(more, "f.sqlite")...)...)
 	cmd.Dir, cmd.Stderr = s.dir, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *served) serve(listen string, more ...string) {
 			return
 		}
 	}
-	s.t.Fatal("assay rate serve ended")
+	s.t.Fatal("assay people serve ended")
 }
 
 func (s *served) kill() {
@@ -148,7 +148,7 @@ func TestStudyInABrowser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s.assay("run")
-	s.assay("rate", "sample", "--by", "none", "--items", "3", "--calibration", "1", "--out", "cases.jsonl", "f.sqlite")
+	s.assay("people", "sample", "--by", "none", "--items", "3", "--calibration", "1", "--out", "cases.jsonl", "f.sqlite")
 	s.serve("127.0.0.1:0", "--rater", "keys", "--rater", "reloads", "--rater", "offline")
 	first := chromium.Start(t)
 	names := []string{"keys", "reloads", "offline"}
@@ -325,12 +325,12 @@ func TestStudyInABrowser(t *testing.T) {
 			t.Errorf("click %s is there %d times", c, n)
 		}
 	}
-	// And as assay agree reads it: 3 raters x the cases (one of them twice) x 4 axes.
-	if out := s.assay("rate", "export", "--also", "helpfulness", "--out", "ratings.csv", "f.sqlite"); !strings.Contains(out, fmt.Sprintf("%d ratings", 3*(all-1)*4)) {
+	// And as assay people agree reads it: 3 raters x the cases (one of them twice) x 4 axes.
+	if out := s.assay("people", "export", "--also", "helpfulness", "--out", "ratings.csv", "f.sqlite"); !strings.Contains(out, fmt.Sprintf("%d ratings", 3*(all-1)*4)) {
 		t.Errorf("the export says %s", out)
 	}
-	if out := s.assay("agree", "--draws", "200", "--ratings", "ratings.csv", "f.sqlite"); !strings.Contains(out, fmt.Sprintf("3 people rated %d answers of study faithfulness", all-2)) {
-		t.Errorf("assay agree says %s", out)
+	if out := s.assay("people", "agree", "--draws", "200", "--ratings", "ratings.csv", "f.sqlite"); !strings.Contains(out, fmt.Sprintf("3 people rated %d answers of study faithfulness", all-2)) {
+		t.Errorf("assay people agree says %s", out)
 	}
 }
 

@@ -73,7 +73,7 @@ func OpenLog(path string, s *Study) (*Log, error) { return openLog(path, s, time
 func openLog(path string, s *Study, now func() time.Time) (*Log, error) {
 	lock := flock.New(path + ".lock") // beside the log, which is read while it is written
 	if mine, err := lock.TryLock(); err == nil && !mine {
-		return nil, fmt.Errorf("%s: another assay rate serve has it open", path)
+		return nil, fmt.Errorf("%s: another assay people serve has it open", path)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -184,7 +184,7 @@ func (l *Log) replay(path string, content []byte, lines int, last string) (int, 
 		line := content[whole : whole+end]
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return 0, fmt.Errorf("%s:%d: expected an event as assay rate serve writes it: %w", path, n, err)
+			return 0, fmt.Errorf("%s:%d: expected an event as assay people serve writes it: %w", path, n, err)
 		}
 		if e.After != l.last {
 			return 0, fmt.Errorf("%s:%d: expected a line that follows the one before it (after: %q), found %q: lines were changed, added or taken out", path, n, l.last, e.After)

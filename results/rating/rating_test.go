@@ -426,7 +426,7 @@ func TestAKilledServerGoesOn(t *testing.T) {
 	if status, _ := anna.click(click{ID: id(), Kind: kindRate, Show: 1, Field: "CF", Value: []string{"4"}}); status != 200 {
 		t.Fatal(status)
 	}
-	if _, err := OpenLog(b.path, b.study); err == nil || !strings.Contains(err.Error(), "another assay rate serve") {
+	if _, err := OpenLog(b.path, b.study); err == nil || !strings.Contains(err.Error(), "another assay people serve") {
 		t.Errorf("a second server: %v", err)
 	}
 	b.close()

@@ -14,7 +14,7 @@ type Settings struct {
 	Remote []Remote `json:",omitempty"`
 	// Meters are power meters in front of this machine.
 	Meters []Plug `json:",omitempty"`
-	// Calibration is the path of a file that assay calibrate wrote; "": none.
+	// Calibration is the path of a file that assay store calibrate wrote; "": none.
 	Calibration string `json:",omitempty"`
 }
 

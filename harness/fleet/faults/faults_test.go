@@ -124,7 +124,7 @@ func (f *faulty) faults() []fault {
 }
 
 func (f *faulty) worker(i int, database string) *program {
-	args := []string{"worker", "--lease", lease.String(), "--name", fmt.Sprint("w", i), "--dir", fmt.Sprint("w", i)}
+	args := []string{"fleet", "worker", "--lease", lease.String(), "--name", fmt.Sprint("w", i), "--dir", fmt.Sprint("w", i)}
 	if i == workers {
 		args = append(args, "--judge")
 	}
@@ -136,7 +136,7 @@ func (f *faulty) run(one []map[string]any) (o outcome) {
 	t.Helper()
 	database := f.pg.database(f.name)
 	put(t, filepath.Join(f.dir, "bench.yaml"), f.config)
-	ok(t, f.binary, f.dir, database, "submit", "--slice", "12")
+	ok(t, f.binary, f.dir, database, "fleet", "submit", "--slice", "12")
 	began := time.Now()
 	var running [workers + 1]*program
 	logs := make([]strings.Builder, len(running))
@@ -225,7 +225,7 @@ func (f *faulty) run(one []map[string]any) (o outcome) {
 	if open := f.pg.number(f.name, "SELECT count(*) FROM assay.slice WHERE state <> 'done'"); open > 0 {
 		t.Errorf("%s: %d slices are not done", f.name, open)
 	}
-	ok(t, f.binary, f.dir, database, "pull", "several.sqlite")
+	ok(t, f.binary, f.dir, database, "fleet", "pull", "several.sqlite")
 	several := rows(t, ok(t, f.binary, f.dir, "", "export", "--format", "jsonl", "several.sqlite"))
 	seen := map[string]bool{}
 	for _, r := range several {

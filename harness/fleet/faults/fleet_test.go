@@ -285,16 +285,16 @@ func TestTLSAndNoPasswordAnywhere(t *testing.T) {
 		said += p.out.String() + p.errs.String()
 	}
 	sure := address + "&sslmode=verify-full&sslrootcert=" + filepath.Join(dir, "root.pem")
-	run(3, address+"&sslmode=verify-full", "submit")
-	run(3, plain+"&sslmode=disable", "submit")
-	run(3, strings.Replace(sure, password, password+"x", 1), "submit")
-	run(0, sure, "submit")
-	run(0, sure, "worker")
-	run(0, sure, "worker", "--judge")
-	run(0, sure, "pull", "out.sqlite")
+	run(3, address+"&sslmode=verify-full", "fleet", "submit")
+	run(3, plain+"&sslmode=disable", "fleet", "submit")
+	run(3, strings.Replace(sure, password, password+"x", 1), "fleet", "submit")
+	run(0, sure, "fleet", "submit")
+	run(0, sure, "fleet", "worker")
+	run(0, sure, "fleet", "worker", "--judge")
+	run(0, sure, "fleet", "pull", "out.sqlite")
 	run(0, "", "report", "out.sqlite")
 	put(t, filepath.Join(dir, "other", "bench.yaml"), strings.Replace(bench("http://127.0.0.1:1", 4), "seed: 3", "seed: 4", 1))
-	run(2, sure, "worker", "-c", "other/bench.yaml")
+	run(2, sure, "fleet", "worker", "-c", "other/bench.yaml")
 	if !strings.Contains(said, "other/bench.yaml is not the experiment that was submitted as fleet (submitted, and here):\n  seed: 3 and 4") {
 		t.Errorf("another experiment was not refused: %s", said)
 	}
@@ -398,8 +398,8 @@ func TestAnswersAskedAgainAreJudged(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	put(t, filepath.Join(dir, "bench.yaml"), bench(server.URL, 2))
-	ok(t, binary, dir, address, "submit")
-	begin(t, binary, dir, address, "worker").code()
+	ok(t, binary, dir, address, "fleet", "submit")
+	begin(t, binary, dir, address, "fleet", "worker").code()
 	f := connect(t, address)
 	id := int64(pg.number("again", "SELECT min(id) FROM assay.experiment"))
 	for _, model := range []string{"honest", "silent"} {
@@ -420,13 +420,13 @@ func TestAnswersAskedAgainAreJudged(t *testing.T) {
 		t.Fatal("no trial failed")
 	}
 	broken.Store(false)
-	ok(t, binary, dir, address, "submit", "--retry-failed")
-	ok(t, binary, dir, address, "worker")
-	ok(t, binary, dir, address, "worker", "--judge", "--dir", "j")
+	ok(t, binary, dir, address, "fleet", "submit", "--retry-failed")
+	ok(t, binary, dir, address, "fleet", "worker")
+	ok(t, binary, dir, address, "fleet", "worker", "--judge", "--dir", "j")
 	if n := pg.number("again", "SELECT sum(answered) - sum(trials) FROM assay.slice WHERE kind = 'judge'"); n != 0 {
 		t.Errorf("%d trials more than there are were told to be judged", n)
 	}
-	ok(t, binary, dir, address, "pull", "out.sqlite")
+	ok(t, binary, dir, address, "fleet", "pull", "out.sqlite")
 	for _, r := range rows(t, ok(t, binary, dir, "", "export", "--format", "jsonl", "out.sqlite")) {
 		if r["answered"] != 1.0 {
 			t.Errorf("%v/%v: the answer is lost: %v", r["model"], r["item"], r["failure"])
@@ -442,12 +442,12 @@ func TestInterruptedAndTags(t *testing.T) {
 	address := pg.database("tags")
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 50*time.Millisecond), 8))
-	ok(t, binary, dir, address, "submit", "--slice", "50", "--needs", "silent=Big")
-	first := begin(t, binary, dir, address, "worker", "--lease", "6s")
+	ok(t, binary, dir, address, "fleet", "submit", "--slice", "50", "--needs", "silent=Big")
+	first := begin(t, binary, dir, address, "fleet", "worker", "--lease", "6s")
 	until(t, "a slice is under way, and some of it is answered", func() bool {
 		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE state = 'running' AND answered > 0") == 1
 	})
-	if p := begin(t, binary, dir, address, "worker"); p.code() != 2 || !strings.Contains(p.errs.String(), "another worker works in this folder") {
+	if p := begin(t, binary, dir, address, "fleet", "worker"); p.code() != 2 || !strings.Contains(p.errs.String(), "another worker works in this folder") {
 		t.Errorf("two workers in a folder: %s", p.errs.String())
 	}
 	first.cmd.Process.Signal(os.Interrupt)
@@ -461,14 +461,14 @@ func TestInterruptedAndTags(t *testing.T) {
 	if len(spools) != 1 {
 		t.Errorf("what was answered: %v", spools)
 	}
-	second := begin(t, binary, dir, address, "worker")
+	second := begin(t, binary, dir, address, "fleet", "worker")
 	until(t, "all of honest is done", func() bool {
 		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE model = 'honest' AND kind = 'answer' AND state <> 'done'") == 0
 	})
 	until(t, "it says what it waits for", func() bool {
 		return pg.number("tags", "SELECT count(*) FROM assay.slice WHERE model = 'silent' AND state <> 'open'") == 0 && strings.Contains(second.errs.String(), "waiting: silent needs a host with big")
 	})
-	ok(t, binary, dir, address, "worker", "--tag", "BIG", "--dir", "big")
+	ok(t, binary, dir, address, "fleet", "worker", "--tag", "BIG", "--dir", "big")
 	if code := second.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -484,8 +484,8 @@ func TestInterruptedOnceAndTwice(t *testing.T) {
 	var server traffic
 	quiet := func() bool { return server.answered.Load() == server.asked.Load() }
 	put(t, filepath.Join(dir, "bench.yaml"), scaled(slow(t, 2*time.Second, &server), 100))
-	ok(t, binary, dir, address, "submit", "--slice", "200")
-	once := begin(t, binary, dir, address, "worker")
+	ok(t, binary, dir, address, "fleet", "submit", "--slice", "200")
+	once := begin(t, binary, dir, address, "fleet", "worker")
 	until(t, "a trial is on the wire", func() bool { return server.asked.Load() == 4 }) // the first ask what the server can do
 	once.cmd.Process.Signal(os.Interrupt)
 	if code := once.code(); code != 130 || !strings.Contains(once.errs.String(), "ending after the trial under way") || !strings.Contains(once.errs.String(), "was given back") {
@@ -499,7 +499,7 @@ func TestInterruptedOnceAndTwice(t *testing.T) {
 	if n := pg.number("once", "SELECT count(*) FROM assay.slice WHERE state = 'open' AND epoch = 2"); n != 1 {
 		t.Error("the slice was not given back")
 	}
-	twice := begin(t, binary, dir, address, "worker")
+	twice := begin(t, binary, dir, address, "fleet", "worker")
 	until(t, "something is on the wire", func() bool { return server.asked.Load() > was })
 	until(t, "it ends", func() bool {
 		twice.cmd.Process.Signal(os.Interrupt)
@@ -539,14 +539,14 @@ func TestAnotherModelIsRefused(t *testing.T) {
 	defer second.Close()
 	put(t, filepath.Join(dir, "bench.yaml"), scaled(first, 16))
 	put(t, filepath.Join(dir, "mine.yaml"), scaled(second.URL, 16))
-	ok(t, binary, dir, address, "submit", "--slice", "8")
+	ok(t, binary, dir, address, "fleet", "submit", "--slice", "8")
 	const done = "SELECT count(*) FROM assay.slice WHERE state = 'done' AND kind = 'answer'"
-	a := begin(t, binary, dir, address, "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
+	a := begin(t, binary, dir, address, "fleet", "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
 	until(t, "a slice is done", func() bool { return pg.number("other", done) > 0 })
 	a.cmd.Process.Signal(os.Interrupt)
 	a.code()
 	was := pg.number("other", done)
-	b := begin(t, binary, dir, address, "worker", "-c", "mine.yaml", "--name", "b", "--dir", "b")
+	b := begin(t, binary, dir, address, "fleet", "worker", "-c", "mine.yaml", "--name", "b", "--dir", "b")
 	until(t, "it says why it waits", func() bool {
 		return strings.Contains(b.errs.String(), "another model than that of the slices which are stored, on host a: weights digest was") || pg.number("other", done) > was
 	})
@@ -554,8 +554,8 @@ func TestAnotherModelIsRefused(t *testing.T) {
 	if code := b.code(); code != 130 || pg.number("other", done) != was {
 		t.Errorf("exit code %d, %d slices more: %s", code, pg.number("other", done)-was, b.errs.String())
 	}
-	ok(t, binary, dir, address, "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
-	ok(t, binary, dir, address, "pull", "out.sqlite")
+	ok(t, binary, dir, address, "fleet", "worker", "-c", "bench.yaml", "--name", "a", "--dir", "a")
+	ok(t, binary, dir, address, "fleet", "pull", "out.sqlite")
 }
 
 // A database that goes away while a slice is brought to who judges it, and is still away
@@ -566,8 +566,8 @@ func TestNoSliceIsNobodys(t *testing.T) {
 	address := pg.database("kept")
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "bench.yaml"), bench(slow(t, 0), 2))
-	ok(t, binary, dir, address, "submit")
-	ok(t, binary, dir, address, "worker")
+	ok(t, binary, dir, address, "fleet", "submit")
+	ok(t, binary, dir, address, "fleet", "worker")
 	c, err := pgx.Connect(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -575,7 +575,7 @@ func TestNoSliceIsNobodys(t *testing.T) {
 	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE assay.bundle"); err != nil {
 		t.Fatal(err)
 	}
-	judge := begin(t, binary, dir, address, "worker", "--judge", "--dir", "j")
+	judge := begin(t, binary, dir, address, "fleet", "worker", "--judge", "--dir", "j")
 	until(t, "a slice is waited for", func() bool { return pg.number("kept", "SELECT count(*) FROM pg_locks WHERE NOT granted") > 0 })
 	pg.stop(syscall.SIGINT)
 	c.Close(t.Context())
@@ -621,12 +621,12 @@ telemetry: {devices: [phantom], hz: 20}
 `)
 	const together = `SELECT count(*) FROM assay.slice a, assay.slice b WHERE a.id < b.id AND a.host <> b.host AND a.kind = 'answer' AND b.kind = 'answer' AND a.started < b.ended AND b.started < a.ended`
 	address := pg.database("timed")
-	ok(t, binary, dir, address, "submit", "--slice", "2")
+	ok(t, binary, dir, address, "fleet", "submit", "--slice", "2")
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("CUDA_VISIBLE_DEVICES", "0")
 	var all []*program
 	for i := range 2 {
-		all = append(all, begin(t, binary, dir, address, "worker", "--dir", fmt.Sprint("w", i), "--name", fmt.Sprint("w", i)))
+		all = append(all, begin(t, binary, dir, address, "fleet", "worker", "--dir", fmt.Sprint("w", i), "--name", fmt.Sprint("w", i)))
 	}
 	for _, p := range all {
 		if code := p.code(); code != 0 {
@@ -636,7 +636,7 @@ telemetry: {devices: [phantom], hz: 20}
 	if n := pg.number("timed", together); n != 0 {
 		t.Errorf("%d pairs of timed slices ran beside each other on one GPU", n)
 	}
-	ok(t, binary, dir, address, "pull", "out.sqlite")
+	ok(t, binary, dir, address, "fleet", "pull", "out.sqlite")
 	for _, r := range rows(t, ok(t, binary, dir, "", "export", "--format", "jsonl", "out.sqlite")) {
 		if r["latency_s"] == nil || r["host"] == nil || r["clock_offset_s"] == nil {
 			t.Errorf("%v/%v: latency %v, host %v, clock %v", r["model"], r["item"], r["latency_s"], r["host"], r["clock_offset_s"])

@@ -75,11 +75,11 @@ func TestScaling(t *testing.T) {
 		if n == 1 {
 			of = 100
 		}
-		ok(t, binary, dir, address, "submit", "--slice", fmt.Sprint(of))
+		ok(t, binary, dir, address, "fleet", "submit", "--slice", fmt.Sprint(of))
 		began := time.Now()
 		var all []*program
 		for i := range n {
-			all = append(all, begin(t, binary, dir, address, "worker", "--name", fmt.Sprint("w", i), "--dir", fmt.Sprint(name, "-", i), "-c", "bench.yaml"))
+			all = append(all, begin(t, binary, dir, address, "fleet", "worker", "--name", fmt.Sprint("w", i), "--dir", fmt.Sprint(name, "-", i), "-c", "bench.yaml"))
 		}
 		for _, p := range all {
 			if code := p.code(); code != 0 {
@@ -124,7 +124,7 @@ func TestManyTrials(t *testing.T) {
 	out := filepath.Join(dir, "out.sqlite")
 	all := n * len(f.keys)
 	at := time.Now()
-	killed := begin(t, binary, dir, address, "pull", "out.sqlite")
+	killed := begin(t, binary, dir, address, "fleet", "pull", "out.sqlite")
 	for there := 0; there < all/4 && killed.lives(); time.Sleep(50 * time.Millisecond) {
 		if _, err := os.Stat(out); err == nil {
 			there = count(t, out)
@@ -135,7 +135,7 @@ func TestManyTrials(t *testing.T) {
 	first := time.Since(at)
 	there := count(t, out)
 	at = time.Now()
-	p := begin(t, binary, dir, address, "pull", "out.sqlite", "--json")
+	p := begin(t, binary, dir, address, "fleet", "pull", "out.sqlite", "--json")
 	if code := p.code(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.errs.String())
 	}

@@ -17,10 +17,10 @@ func TestHostsAreSeenAndToldApart(t *testing.T) {
 	address := postgres(t).database("seen")
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "bench.yaml"), scaled(slow(t, 100*time.Millisecond), 40))
-	ok(t, binary, dir, address, "submit", "--slice", "10")
+	ok(t, binary, dir, address, "fleet", "submit", "--slice", "10")
 	var all []*program
 	for _, name := range []string{"box-1", "box-2"} {
-		all = append(all, begin(t, binary, dir, address, "worker", "--name", name, "--dir", name, "-c", "bench.yaml"))
+		all = append(all, begin(t, binary, dir, address, "fleet", "worker", "--name", name, "--dir", name, "-c", "bench.yaml"))
 	}
 	until(t, "both work", func() bool {
 		var said struct {
@@ -28,7 +28,7 @@ func TestHostsAreSeenAndToldApart(t *testing.T) {
 				Hosts []struct{ Name, State string }
 			}
 		}
-		if err := json.Unmarshal([]byte(ok(t, binary, dir, address, "watch", "--json")), &said); err != nil {
+		if err := json.Unmarshal([]byte(ok(t, binary, dir, address, "fleet", "watch", "--json")), &said); err != nil {
 			t.Fatal(err)
 		}
 		working := 0
@@ -45,7 +45,7 @@ func TestHostsAreSeenAndToldApart(t *testing.T) {
 			t.Errorf("the doctor does not say %q:\n%s", want, found)
 		}
 	}
-	if seen := ok(t, binary, dir, address, "watch", "--every", "1s"); !strings.Contains(seen, "80 of 80 trials (100 %), 0 failed") || !strings.HasSuffix(strings.TrimSpace(seen), "all answered, and no worker judges") {
+	if seen := ok(t, binary, dir, address, "fleet", "watch", "--every", "1s"); !strings.Contains(seen, "80 of 80 trials (100 %), 0 failed") || !strings.HasSuffix(strings.TrimSpace(seen), "all answered, and no worker judges") {
 		t.Errorf("watched: %s", seen)
 	}
 	for _, p := range all {
@@ -53,7 +53,7 @@ func TestHostsAreSeenAndToldApart(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, p.errs.String())
 		}
 	}
-	ok(t, binary, dir, address, "pull", "all.sqlite")
+	ok(t, binary, dir, address, "fleet", "pull", "all.sqlite")
 	hosts := map[any]int{}
 	for _, r := range rows(t, ok(t, binary, dir, address, "export", "--format", "jsonl", "all.sqlite")) {
 		if r["clock_offset_s"] == nil {
