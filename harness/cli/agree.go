@@ -31,9 +31,9 @@ func agreeCommand(s streams) *cli.Command {
 			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-			&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; give the flag once for each", TakesFile: true},
-			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "percentile or bca"},
-			&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
+			repeated{&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; again for each rater", TakesFile: true}},
+			&cli.StringFlag{Name: "interval", Value: "percentile", Usage: "confidence intervals of this `KIND`: percentile or bca"},
+			drawsFlag()},
 		Action: func(c *cli.Context) error {
 			o := agree.Options{Draws: c.Int("draws"), BCa: c.String("interval") == "bca"}
 			if !o.BCa && c.String("interval") != "percentile" {
@@ -105,27 +105,25 @@ func (s streams) rateSample() *cli.Command {
 	return &cli.Command{
 		Name:  "sample",
 		Usage: "draw answers at random for people to rate, and keep with which probability",
-		Description: "Items are drawn within strata, then answers to them that the filters name, as many as --cases says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
+		Description: "Items are drawn within strata, then answers to them that the filters name, as many as --answers says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
 			"Ratings of these answers correct the means of judged scores: assay people agree.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(),
-			&cli.StringFlag{Name: "study", Usage: "where the store has several"},
-			&cli.IntFlag{Name: "items", Value: 30, Usage: "how many items"},
-			&cli.IntFlag{Name: "cases", Value: 60, Usage: "how many answers to these items at most, drawn at random; 0: all"},
-			&cli.StringFlag{Name: "by", Value: "type", Usage: "strata of items: " + strings.Join(agree.Bys(), ", ")},
-			&cli.IntFlag{Name: "calibration", Usage: "how many answers to other items raters see first, to learn the scales by", DefaultText: "up to 3"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the draw"},
-			&cli.StringSliceFlag{Name: "models", Usage: "only answers of this model; once for each"},
-			&cli.StringSliceFlag{Name: "arms", Usage: "only of this arm"},
-			&cli.StringSliceFlag{Name: "conditions", Usage: "only under this condition"},
+			studyFlag("the study", "the only one of the store"),
+			&cli.IntFlag{Name: "items", Value: 30, Usage: "draw `N` items"},
+			&cli.IntFlag{Name: "answers", Value: 60, Usage: "draw at most `N` answers to these items; 0: all"},
+			&cli.StringFlag{Name: "by", Value: "type", Usage: "draw within strata of this `FIELD`: " + strings.Join(agree.Bys(), ", ")},
+			&cli.IntFlag{Name: "calibration", Usage: "`N` answers to other items, which raters see first to learn the scales", DefaultText: "up to 3"},
+			seedFlag(1, "the draw"),
+			modelsFlag(), repeatedFlag("arms", "only these arms: `ARM,...`"), repeatedFlag("conditions", "only these conditions: `CONDITION,...`"),
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, JSON lines"}},
 		Action: s.sample,
 	}
 }
 
 func (s streams) sample(c *cli.Context) error {
-	w := agree.Drawing{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("cases"), Seed: c.Uint64("seed"),
-		Models: c.StringSlice("models"), Arms: c.StringSlice("arms"), Conditions: c.StringSlice("conditions"), Calibration: -3}
+	w := agree.Drawing{Study: c.String("study"), By: c.String("by"), Items: c.Int("items"), Cases: c.Int("answers"), Seed: c.Uint64("seed"),
+		Models: listOf(c, "models"), Arms: listOf(c, "arms"), Conditions: listOf(c, "conditions"), Calibration: -3}
 	if c.IsSet("calibration") {
 		w.Calibration = c.Int("calibration")
 		if w.Calibration < 0 {
@@ -139,7 +137,7 @@ func (s streams) sample(c *cli.Context) error {
 		return usage("people sample: --items: expected 2 or more, found %d", w.Items)
 	}
 	if w.Cases < 0 || w.Cases == 1 {
-		return usage("people sample: --cases: expected 2 or more, or 0 for all answers, found %d", w.Cases)
+		return usage("people sample: --answers: expected 2 or more, or 0 for all answers, found %d", w.Cases)
 	}
 	path, err := storeOf(c)
 	if err != nil {
@@ -175,7 +173,7 @@ func (s streams) sample(c *cli.Context) error {
 	}
 	whole := ""
 	if draw.Within > 0 {
-		whole = fmt.Sprintf(" of %d to these items (--cases 0 for all)", int(math.Round(float64(len(draw.Cases))/draw.Within)))
+		whole = fmt.Sprintf(" of %d to these items (--answers 0 for all)", int(math.Round(float64(len(draw.Cases))/draw.Within)))
 	}
 	_, err = fmt.Fprintf(s.Out, "%s: %d answers to rate%s, one a line\nabout %s of a rater, at %d words a minute and %d seconds a grade\n", to, len(draw.Cases), whole, results.Count(minutes, "minute", "minutes"), agree.WordsAMinute, agree.SecondsAGrade)
 	return environment(err)

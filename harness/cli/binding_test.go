@@ -224,7 +224,7 @@ func gpuBlock(t *testing.T, blocks []results.Block) timing.Block {
 func served(t *testing.T, dir, kind string) (url string, pid int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "assay", "phantom", "serve", "--protocol", kind, "--addr", "127.0.0.1:0")
+	cmd := exec.CommandContext(ctx, "assay", "phantom", "serve", "--protocol", kind, "--listen", "127.0.0.1:0")
 	cmd.Dir = dir
 	out, err := cmd.StdoutPipe()
 	if err == nil {

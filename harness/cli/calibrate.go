@@ -29,9 +29,9 @@ func (s streams) calibrateCommand() *cli.Command {
 			"--efficiency is the part of its watts that its power supply passes on, --others what the machine draws without the GPU.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "calibration.json", Usage: "the `FILE` that is written"},
-			&cli.Float64Flag{Name: "efficiency", Value: 1, Usage: "`PART` of the meter's watts that reaches the machine's parts, 0.5 to 1"},
-			&cli.Float64Flag{Name: "others", Usage: "`WATTS` of these that are not the GPU's"}},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "calibration.json", Usage: "the `FILE` to write, JSON"},
+			&cli.Float64Flag{Name: "efficiency", Value: 1, Usage: "the `SHARE` of the meter's watts that the power supply passes on, 0.5 to 1"},
+			&cli.Float64Flag{Name: "others", Usage: "the `WATTS` that the machine draws without the GPU"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("calibrate: expected one store, found %d arguments", c.NArg())

@@ -16,8 +16,8 @@ func (s streams) checkCommand() *cli.Command {
 			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
 			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.",
 		Flags: []cli.Flag{jsonFlag(),
-			&cli.IntFlag{Name: "items", Value: 32, Usage: "`N` phantom cases"},
-			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of cases, readers and judges"},
+			&cli.IntFlag{Name: "items", Value: 32, Usage: "use `N` phantom cases"},
+			seedFlag(7, "cases, readers and judges"),
 		},
 		Action: s.check,
 	}

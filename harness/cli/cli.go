@@ -92,7 +92,7 @@ func isUsage(err error) bool {
 
 func newApp(s streams) *cli.App {
 	version, revision := thisBuild().Version, thisBuild().Revision
-	several := fleetCommands{streams: s, Version: version, Revision: revision}
+	fleet := fleetCommands{streams: s, Version: version, Revision: revision}
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
@@ -110,7 +110,7 @@ func newApp(s streams) *cli.App {
 			exportCommand(s), importCommand(s, version, revision),
 			noun("dataset", "data sets", s.datasetCheck(), s.example(), s.schema(), s.filter(version, revision), contaminationCommand(s, version, revision)),
 			noun("people", "people who rate answers", s.rateSample(), s.rateServe(), s.rateExport(), agreeCommand(s)),
-			noun("fleet", "one run on several machines", several.Submit(), several.Worker(), several.Watch(), several.Pull(), slurmCommand(s)),
+			noun("fleet", "one run on several machines", fleet.Submit(), fleet.Worker(), fleet.Watch(), fleet.Pull(), slurmCommand(s)),
 			noun("store", "the files that hold results", s.storeCheck(), s.storeSalvage(), mergeCommand(s), s.calibrateCommand()),
 			noun("config", "what bench.yaml may say", s.configSchema(), s.promptsCommand()),
 			noun("phantom", "synthetic readers of known behaviour", s.phantomServe(), s.checkCommand(), s.phantomLedger()),

@@ -165,7 +165,7 @@ func (s streams) Tables(asJSON bool, sections []results.Section, meta report.Met
 
 // configFlag names the experiment.
 func configFlag() cli.Flag {
-	return &cli.StringFlag{Name: "config", Aliases: []string{"c"}, Value: "bench.yaml", Usage: "the experiment", TakesFile: true}
+	return &cli.StringFlag{Name: "config", Aliases: []string{"c"}, Value: "bench.yaml", Usage: "the experiment `FILE`", TakesFile: true}
 }
 
 // jsonFlag is that of every command that prints a table.
@@ -175,7 +175,7 @@ func jsonFlag() cli.Flag {
 
 // figuresFlag is that of every command that writes a report.
 func figuresFlag() cli.Flag {
-	return &cli.StringFlag{Name: "figures", EnvVars: []string{"ASSAY_FIGURES"}, Usage: "write figures as these file `TYPES`, with commas between; svg always is, for report.md shows it", Value: strings.Join(report.FigureTypes(), ","),
+	return &cli.StringFlag{Name: "figures", EnvVars: []string{"ASSAY_FIGURES"}, Usage: "write figures as these file types, `TYPE,...`; svg is always written, for report.md", Value: strings.Join(report.FigureTypes(), ","),
 		Action: func(c *cli.Context, _ string) error {
 			for _, t := range figures(c) {
 				if !slices.Contains(report.FigureTypes(), t) {

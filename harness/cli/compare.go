@@ -24,11 +24,11 @@ func compareCommand(s streams) *cli.Command {
 			"   assay compare --fail-on \"cot.accuracy < -2pt\" before.sqlite after.sqlite",
 		ArgsUsage: "A.sqlite B.sqlite...",
 		Flags: []cli.Flag{jsonFlag(),
-			&cli.BoolFlag{Name: "all", Usage: "rows that did not change too"},
+			&cli.BoolFlag{Name: "all", Usage: "print unchanged rows too"},
 			&cli.BoolFlag{Name: "times", Usage: "compare times and energies although the machines differ"},
-			&cli.StringFlag{Name: "scores", Usage: "only these: `A,B` (docs/scores.md); all that are better one way, else"},
-			&cli.IntFlag{Name: "items", Value: 10, Usage: "at most `N` items of each row that changed; 0: all"},
-			&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with 1 where a difference is past `LIMIT` and its interval leaves 0 out: STUDY.SCORE < BOUND or > BOUND, in points (pt) or the score's unit"},
+			repeated{&cli.StringSliceFlag{Name: "scores", Usage: "only these scores: `SCORE,...` (docs/scores.md)", DefaultText: "all that are better one way"}},
+			&cli.IntFlag{Name: "items", Value: 10, Usage: "list at most `N` items of each row that changed; 0: all"},
+			repeatedFlag("fail-on", "exit with 1 where a difference is past `LIMIT` and its interval excludes 0; LIMIT is STUDY.SCORE < BOUND or > BOUND, in points (pt) or the score's unit; again for others"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() < 2 {
@@ -42,7 +42,7 @@ func compareCommand(s streams) *cli.Command {
 				}
 				limits = append(limits, l)
 			}
-			want := compare.Choice{Times: c.Bool("times"), Moved: c.Int("items"), Scores: strings.FieldsFunc(c.String("scores"), func(r rune) bool { return r == ',' || r == ' ' })}
+			want := compare.Choice{Times: c.Bool("times"), Moved: c.Int("items"), Scores: listOf(c, "scores")}
 			first, err := s.runOf(c.Context, c.Args().First())
 			if err != nil {
 				return environment(err)

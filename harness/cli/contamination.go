@@ -22,22 +22,18 @@ func contaminationCommand(s streams, version, revision string) *cli.Command {
 		Description: "Models go on with the first half of each text, without a chat template where their server can, and what they write is compared with the second half and with that of another text.\n" +
 			"Every continuation is stored beside the run's store; the same command goes on where it stopped, and asks nothing twice. Exit code 1: some texts have no continuation.",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
-			&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
-			&cli.StringFlag{Name: "of", Value: curate.TextKinds()[0], Usage: "which text of an item: " + strings.Join(curate.TextKinds(), ", ") + "; the question of a case is its history"},
+			datasetFlag(), modelsFlag(),
+			&cli.StringFlag{Name: "text", Value: curate.TextKinds()[0], Usage: "the `TEXT` of an item: " + strings.Join(curate.TextKinds(), ", ") + "; the question of a case is its history"},
 			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
-			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat also where the server can do without a template"},
-			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "rho of a text that counts as known"},
-			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "look into so many times the length of the second half"}},
+			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat, even where the server can go without a template"},
+			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "a text counts as known from this `RHO`"},
+			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "compare up to `X` times the length of the second half"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			w := curate.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), ContaminationSettings: curate.ContaminationSettings{
-				Of: c.String("of"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat")}}
-			if c.IsSet("models") {
-				w.Models = strings.FieldsFunc(c.String("models"), func(r rune) bool { return r == ',' || r == ' ' })
-			}
+			w := curate.Wanted{Dataset: c.String("dataset"), Limit: c.Int("limit"), Models: listOf(c, "models"), ContaminationSettings: curate.ContaminationSettings{
+				Of: c.String("text"), Reach: c.Float64("reach"), Threshold: c.Float64("threshold"), Chat: c.Bool("chat")}}
 			if err := w.Check(); err != nil {
 				return usage("contamination: %w", err)
 			}

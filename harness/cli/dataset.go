@@ -14,6 +14,14 @@ import (
 	"assay/results/report"
 )
 
+// datasetFields says what --column takes for questions.
+const datasetFields = "options=a,b,c,d takes several; assay dataset schema csv lists the fields"
+
+// regionsUsage is of the flags that name a table of regions.
+func regionsUsage() string {
+	return "the `TABLE` of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file"
+}
+
 // datasetCheck is the command dataset check.
 func (s streams) datasetCheck() *cli.Command {
 	return &cli.Command{
@@ -22,15 +30,15 @@ func (s streams) datasetCheck() *cli.Command {
 		Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
 		ArgsUsage:   "PATH",
 		Flags: []cli.Flag{jsonFlag(),
-			&cli.StringFlag{Name: "kind", Usage: "`K`: " + strings.Join(dataset.Kinds(), ", ") + ", instead of looking"},
-			&cli.StringFlag{Name: "split", Usage: "only this split `S`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
-			&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
-			&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes pictures of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
-			&cli.StringFlag{Name: "experts", Usage: "what experts said of steps, for MedThinkVQA", TakesFile: true},
-			&cli.StringFlag{Name: "knowledge", Usage: "a knowledge base: print what it does not know", TakesFile: true},
-			&cli.StringFlag{Name: "regions", Usage: "a table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file", TakesFile: true},
+			&cli.StringFlag{Name: "kind", Usage: "read it as this `KIND`: " + strings.Join(dataset.Kinds(), ", "), DefaultText: "its content decides"},
+			&cli.StringFlag{Name: "split", Usage: "only this `SPLIT`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},
+			columnFlag(datasetFields),
+			&cli.StringFlag{Name: "dicom", Usage: "`COMMAND` that makes images of DICOM files, such as \"dcm2pnm +on2 +Wm {in} {out}\""},
+			&cli.StringFlag{Name: "experts", Usage: "the `FILE` with what experts said of steps, for MedThinkVQA", TakesFile: true},
+			&cli.StringFlag{Name: "knowledge", Usage: "a `FILE` with a knowledge base: print what it does not know", TakesFile: true},
+			&cli.StringFlag{Name: "regions", Usage: regionsUsage(), TakesFile: true},
 			&cli.BoolFlag{Name: "stats", Usage: "add statistics, as papers describe their data sets"},
-			&cli.BoolFlag{Name: "allow-outside", Usage: "pictures may lie outside of the data set's folder"}},
+			&cli.BoolFlag{Name: "allow-outside", Usage: "images may lie outside of the data set's folder"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usage("dataset check: expected one path, found %d arguments", c.NArg())

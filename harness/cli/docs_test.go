@@ -437,7 +437,7 @@ func (w *workplace) run(t *testing.T, line string) {
 		words = slices.Insert(words, 2, "--by", "none")
 	case "phantom":
 		if has("serve") {
-			words = append(words, "--addr", "127.0.0.1:0")
+			words = append(words, "--listen", "127.0.0.1:0")
 		}
 		if line == "phantom check" && w.short {
 			return // README.md's does the same

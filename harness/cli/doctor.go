@@ -27,7 +27,7 @@ func (s streams) doctorCommand() *cli.Command {
 		ArgsUsage: "[--fleet FILE.json...]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
-			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, from(),
+			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, databaseFlag(),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {

@@ -29,12 +29,12 @@ func exportCommand(s streams) *cli.Command {
 		ArgsUsage:   "[STORE.sqlite]",
 		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "rows", Value: exchange.Kinds()[0], Usage: "one of " + strings.Join(exchange.Kinds(), ", ")},
+			&cli.StringFlag{Name: "rows", Value: exchange.Kinds()[0], Usage: "one row for each of these `ROWS`: " + strings.Join(exchange.Kinds(), ", ")},
 			&cli.StringFlag{Name: "out", Value: "-", Usage: "the `FILE` to write, its format by its ending: " + strings.Join(exchange.Formats(), ", ") + "; - is the standard output", TakesFile: true},
-			&cli.StringFlag{Name: "format", Usage: "instead of by the ending (default for the standard output: csv)"},
-			&cli.StringFlag{Name: "images", Usage: "also write the pictures as they were sent into this `FOLDER`, and their names into the column images", TakesFile: true},
-			&cli.StringFlag{Name: "columns", Value: columnsUsed, Usage: columnsUsed + ": those that have a value in some row and do not repeat another, or " + columnsAll},
-			&cli.BoolFlag{Name: "describe", Usage: "say what all columns are instead"},
+			&cli.StringFlag{Name: "format", Usage: "write this `FORMAT`, whatever the ending", DefaultText: "by the ending; csv on the standard output"},
+			&cli.StringFlag{Name: "images", Usage: "also write the images as sent into this `FOLDER`, and their names into the column images", TakesFile: true},
+			&cli.StringFlag{Name: "columns", Value: columnsUsed, Usage: "these columns in this order, `COLUMN,...`; " + columnsUsed + ": all with a value that repeat no other; " + columnsAll},
+			&cli.BoolFlag{Name: "describe", Usage: "print what all columns are instead"},
 		},
 		Action: func(c *cli.Context) error {
 			format, err := exchange.FormatOf(c.String("format"), c.String("out"))
@@ -44,9 +44,6 @@ func exportCommand(s streams) *cli.Command {
 			path, err := storeOf(c)
 			if err != nil {
 				return err
-			}
-			if of := c.String("columns"); of != columnsUsed && of != columnsAll {
-				return usage("export: --columns: expected %s or %s, found %q; --describe says what the columns are", columnsUsed, columnsAll, of)
 			}
 			if !slices.Contains(exchange.Kinds(), c.String("rows")) {
 				return usage("export: --rows: expected one of %s, found %q", strings.Join(exchange.Kinds(), ", "), c.String("rows"))
@@ -76,15 +73,21 @@ func exportCommand(s streams) *cli.Command {
 				return usage("export: --json goes with --describe; rows as JSON are --format jsonl")
 			}
 			all := len(table.Columns)
-			if c.String("columns") == columnsUsed {
+			switch of := c.String("columns"); of {
+			case columnsAll:
+			case columnsUsed:
 				if table, err = table.Used(c.Context); err != nil {
 					return environment(err)
+				}
+			default:
+				if table, err = table.Only(commaList(of)); err != nil {
+					return usage("export: --columns: %w; or %s or %s; --describe says what the columns are", err, columnsUsed, columnsAll)
 				}
 			}
 			n, err := table.Write(c.Context, format, c.String("out"), s.Out, s.Err)
 			if err == nil && c.String("out") != "-" {
 				left := ""
-				if n := all - len(table.Columns); n > 0 {
+				if n := all - len(table.Columns); n > 0 && c.String("columns") == columnsUsed {
 					left = fmt.Sprintf(" (%d that are empty or repeat another are left out; --columns all keeps them)", n)
 				}
 				_, err = fmt.Fprintf(s.Out, "wrote %d rows of %d columns to %s%s; assay export --describe says what they are\n", n, len(table.Columns), c.String("out"), left)

@@ -26,25 +26,25 @@ func (s streams) filter(version, revision string) *cli.Command {
 		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
 			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-			&cli.StringFlag{Name: "dataset", Usage: "its `NAME` in bench.yaml, where studies ask about several"},
+			datasetFlag(),
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
-			&cli.StringFlag{Name: "duplicates", Usage: "remove items that are nearly an earlier one, by their " + strings.Join(curate.DuplicateKinds(), ", ")},
-			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to level `L`: " + strings.Join(curate.LeakLevels(), ", ")},
-			&cli.StringFlag{Name: "leak-judge", Usage: "remove items too of which this judge of bench.yaml, a model, says that they leak: `NAME`"},
-			&cli.StringFlag{Name: "leak-prompt", Usage: "`FILE` with what that judge is asked, in place of our own words", TakesFile: true},
-			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without pictures in every run"},
-			&cli.StringFlag{Name: "probes", Usage: "models to ask without pictures: `A,B`"},
-			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "how often each probe is asked"},
-			&cli.IntFlag{Name: "options", Usage: "prune to `N` options: the right one and those that probes confuse with it"},
+			&cli.StringFlag{Name: "duplicates", Usage: "remove near-duplicates of earlier items, by this `KIND`: " + strings.Join(curate.DuplicateKinds(), ", ")},
+			&cli.StringFlag{Name: "leaks", Usage: "remove items whose text gives the answer away, up to this `LEVEL`: " + strings.Join(curate.LeakLevels(), ", ")},
+			&cli.StringFlag{Name: "leak-judge", Usage: "also remove items that the LLM judge `NAME` of bench.yaml finds leaking"},
+			&cli.StringFlag{Name: "leak-prompt", Usage: "the `FILE` with that judge's prompt, in place of the built-in one", TakesFile: true},
+			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without images in every run"},
+			repeatedFlag("probes", "the models to ask without images: `MODEL,...`"),
+			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "ask each probe `N` times"},
+			&cli.IntFlag{Name: "options", Usage: "keep `N` options: the right one and those that probes confuse with it"},
 			&cli.Float64Flag{Name: "length-bias", Usage: "remove items by chance until the right option is the longest in at most this `SHARE`, such as 0.2"},
-			&cli.Uint64Flag{Name: "seed", Usage: "of chance (default: that of bench.yaml)"},
-			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too (default: that of bench.yaml, where it is there)", TakesFile: true}},
+			&cli.Uint64Flag{Name: "seed", Usage: "seed `N` of what is drawn", DefaultText: "that of bench.yaml"},
+			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too", DefaultText: "that of bench.yaml, if it is there", TakesFile: true}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
 			set := curate.Settings{Duplicates: c.String("duplicates"), Leaks: c.String("leaks"), Solvable: c.Bool("text-solvable"), Options: c.Int("options"), Length: c.Float64("length-bias"), Seed: c.Uint64("seed")}
-			probes := strings.FieldsFunc(c.String("probes"), func(r rune) bool { return r == ',' || r == ' ' })
+			probes := listOf(c, "probes")
 			whole := set
 			if c.String("leak-judge") != "" {
 				whole.Judged = &curate.Judged{} // to come

@@ -23,15 +23,6 @@ type fleetCommands struct {
 	Version, Revision string
 }
 
-// database is the flag that says where the database is.
-func database(name string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: "the `DATABASE`, as postgres://user@host/assay, without a password", DefaultText: "what " + fleet.Variable + " says"}
-}
-
-func experimentFlag() cli.Flag {
-	return &cli.StringFlag{Name: "experiment", Usage: "`NAME` of the experiment, where there are several"}
-}
-
 // open connects, and checks the tables unless they are to be made.
 func open(ctx context.Context, c *cli.Context, address string, check bool) (*fleet.Fleet, error) {
 	f, err := fleet.Open(ctx, address, os.Getenv)
@@ -62,9 +53,9 @@ func (s fleetCommands) manifest(b *experiment.Bench, here results.Host) results.
 	return m
 }
 
-// chosen is the fleet of --from with the experiment of --experiment.
+// chosen is the fleet of --database with the experiment of --experiment.
 func chosen(c *cli.Context) (*fleet.Fleet, fleet.Experiment, error) {
-	f, err := open(c.Context, c, c.String("from"), true)
+	f, err := open(c.Context, c, c.String("database"), true)
 	if err != nil {
 		return nil, fleet.Experiment{}, err
 	}

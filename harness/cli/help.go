@@ -30,7 +30,7 @@ func examplesOf() map[string][]string {
 		"dataset example":       {"assay dataset example csv my-questions"},
 		"dataset schema":        {"assay dataset schema csv"},
 		"store check":           {"assay store check .assay/phantom-tour.sqlite", "assay store check --json"},
-		"init":                  {"assay init --backend ollama --path /data/M3CoTBench --out cot.yaml", "assay init --study faithfulness --dataset taix-vqa --path /data/TAIX-VQA --out taix.yaml"},
+		"init":                  {"assay init --backend ollama --data /data/M3CoTBench --out cot.yaml", "assay init --study faithfulness --data /data/TAIX-VQA --out taix.yaml"},
 		"phantom serve":         {"assay phantom serve --protocol ollama"},
 		"completion":            {"assay completion bash"},
 	}

@@ -29,34 +29,30 @@ func (s streams) initCommand() *cli.Command {
 		Description: "Asks the server which models it has and what it knows of them, and writes a commented file.\n" +
 			"An existing file is never overwritten. Look it over, then: assay plan -c FILE, assay run -c FILE.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "study", Value: names[0], Usage: strings.Join(names, " or ")},
-			&cli.StringFlag{Name: "backend", Value: known[0], Usage: strings.Join(known, ", ") + "; or the server's address, which is asked what it is"},
-			&cli.StringFlag{Name: "url", Usage: "of the server (default: where its kind listens by itself)"},
-			&cli.StringFlag{Name: "key-env", Usage: "environment `VARIABLE` with the server's API key"},
-			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the server's API key; also for a server on this machine"},
-			&cli.StringFlag{Name: "models", Usage: "only these models of the server: `A,B`"},
-			&cli.StringFlag{Name: "dataset", Value: "m3cotbench", Usage: strings.Join(dataset.Kinds(), ", ")},
-			&cli.StringFlag{Name: "path", Usage: "of the data set: its folder or its file"},
-			&cli.StringFlag{Name: "data", Usage: "`PATH` of questions of your own, instead of --dataset and --path: its content says what it is; the study is then " + strings.Join(own, " or ") + ", unless --study names one", TakesFile: true},
-			&cli.StringSliceFlag{Name: "column", Usage: "of a table: `FIELD=COLUMN`, options=a,b,c,d (dataset schema names the fields)"},
-			&cli.StringSliceFlag{Name: "sweep", Usage: "a condition at several levels, `C@P=LEVELS`, such as VB-HM-@opacity=.1,.3,.6, instead of all conditions; several are allowed"},
-			&cli.StringFlag{Name: "in-flight", Usage: "a load sweep over these numbers of requests on the wire, `1,2,4` (study qa)"},
-			&cli.StringFlag{Name: "gpu-hour", Usage: "what an hour of a GPU costs, such as 0.40"},
-			&cli.StringFlag{Name: "currency", Value: "EUR", Usage: "of --gpu-hour"},
-			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "`FILE` to write"},
+			studyFlag("one of "+strings.Join(names, ", ")+":", "the one for this kind of data, else "+strings.Join(own, " or ")),
+			&cli.StringFlag{Name: "backend", Value: known[0], Usage: "the `SERVER`: " + strings.Join(known, ", ") + ", or an address, which is asked what it is"},
+			&cli.StringFlag{Name: "url", Usage: "the server's `ADDRESS`", DefaultText: "where this kind of server listens"},
+			&cli.StringFlag{Name: "key-env", Usage: "the environment `VARIABLE` with the server's API key"},
+			&cli.StringFlag{Name: "key-file", Usage: "the `FILE` with the server's API key; also for a server on this machine"},
+			modelsFlag(),
+			&cli.StringFlag{Name: "data", Required: true, Usage: "the `PATH` of the data set: a folder or a file", TakesFile: true},
+			&cli.StringFlag{Name: "kind", Usage: "read it as this `KIND`: " + strings.Join(dataset.Kinds(), ", "), DefaultText: "its content decides"},
+			columnFlag(datasetFields),
+			repeatedFlag("sweep", "a parameter at several levels, `C@P=LEVELS`, such as VB-HM-@opacity=.1,.3,.6, instead of all conditions; again for others"),
+			repeatedFlag("in-flight", "a load sweep over these numbers of requests in flight: `N,...` (study qa)"),
+			&cli.StringFlag{Name: "gpu-hour", Usage: "the `PRICE` of a GPU hour, such as 0.40"},
+			&cli.StringFlag{Name: "currency", Value: "EUR", Usage: "the `CURRENCY` of --gpu-hour"},
+			&cli.StringFlag{Name: "out", Value: "bench.yaml", Usage: "the `FILE` to write"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			if (c.String("path") == "") == (c.String("data") == "") {
-				return usage("init: expected --data PATH, or --path with --dataset, found %s", map[bool]string{true: "neither", false: "both"}[c.String("path") == ""])
-			}
 			for _, f := range []struct {
 				flag  string
 				known []string
-			}{{"study", names}, {"backend", known}, {"dataset", dataset.Kinds()}} {
-				if got := c.String(f.flag); !slices.Contains(f.known, got) && !(f.flag == "backend" && strings.Contains(got, "://")) {
+			}{{"study", names}, {"backend", known}, {"kind", dataset.Kinds()}} {
+				if got := c.String(f.flag); got != "" && !slices.Contains(f.known, got) && !(f.flag == "backend" && strings.Contains(got, "://")) {
 					return usage("init: --%s: expected %s, found %q%s", f.flag, strings.Join(f.known, ", "), got, text.DidYouMean(got, f.known))
 				}
 			}
@@ -68,18 +64,20 @@ func (s streams) initCommand() *cli.Command {
 func (s streams) init(c *cli.Context) error {
 	out := c.String("out")
 	w := wanted{Study: c.String("study"), Kind: c.String("backend"), URL: c.String("url"), KeyEnv: c.String("key-env"), KeyFile: c.String("key-file"),
-		Dataset: c.String("dataset"), Path: c.String("path"), Models: commaList(c.String("models")), Sweeps: c.StringSlice("sweep"),
-		InFlight: commaList(c.String("in-flight")), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
+		Dataset: c.String("kind"), Path: c.String("data"), Models: listOf(c, "models"), Sweeps: c.StringSlice("sweep"),
+		InFlight: listOf(c, "in-flight"), GPUHour: c.String("gpu-hour"), Currency: c.String("currency")}
 	var err error
 	if w.Columns, err = dataset.ParseMapping(c.StringSlice("column")); err != nil {
 		return usage("init: --column: %w", err)
 	}
-	if data := c.String("data"); data != "" {
-		w.Dataset, w.Path = "", data
-		for _, st := range experiment.All() {
-			if st.Draft.Any && !c.IsSet("study") {
-				w.Study = st.Name
-			}
+	if w.Dataset == "" {
+		if w.Dataset, err = dataset.SniffMapped(w.Path, w.Columns); err != nil {
+			return usage("init: %w", err)
+		}
+	}
+	for _, st := range experiment.All() {
+		if !c.IsSet("study") && (st.Draft.Of == w.Dataset || st.Draft.Any && w.Study == "") {
+			w.Study = st.Name
 		}
 	}
 	if strings.Contains(w.Kind, "://") {

@@ -21,7 +21,7 @@ func (s streams) judgeCommand() *cli.Command {
 		Usage:       "judge stored answers that have no judgment yet, then report",
 		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-			&cli.StringFlag{Name: "cases", Usage: "write what judges are shown to this `FILE` as JSON lines, for those who judge elsewhere, and stop"}},
+			&cli.StringFlag{Name: "cases", Usage: "only write what judges are shown into this `FILE`, JSON lines, to judge elsewhere"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

@@ -9,10 +9,10 @@ import (
 // listenFlags say where pages are shown, and to whom.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "show pages at this `ADDRESS`, host:port; port 0 takes a free one; another host than this machine lets others in"},
-		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` of a certificate, as PEM", TakesFile: true},
-		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` of its key, as PEM", TakesFile: true},
-		&cli.StringFlag{Name: "proxy", Usage: "`ADDRESS` under which a proxy with TLS shows the pages: https://host"},
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "serve at this `ADDRESS`, host:port; port 0 takes a free one; a host other than this machine lets others in"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "the `FILE` with a certificate, as PEM", TakesFile: true},
+		&cli.StringFlag{Name: "tls-key", Usage: "the `FILE` with its key, as PEM", TakesFile: true},
+		&cli.StringFlag{Name: "proxy", Usage: "the `ADDRESS` at which a proxy with TLS shows the pages, https://host"},
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,14 +64,13 @@ func part(b *experiment.Bench, s plan.Shard) error {
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "limit", Usage: "only the first `N` items of each study"},
-		&cli.StringFlag{Name: "models", Usage: "only these models: `A,B`"},
-		&cli.StringFlag{Name: "studies", Usage: "only these studies: `A,B`"},
-		&cli.StringFlag{Name: "shard", Usage: "only the second of eight equal parts: `2/8`, in a store of its own; assay store merge joins them"},
+		modelsFlag(), repeatedFlag("studies", "only these studies: `STUDY,...`"),
+		&cli.StringFlag{Name: "shard", Usage: "only part K of N equal parts, `K/N`, in a store of its own; assay store merge joins them"},
 	}
 }
 
 func filterOf(c *cli.Context) (plan.Filter, error) {
-	f := plan.Filter{Limit: c.Int("limit"), Models: commaList(c.String("models")), Studies: commaList(c.String("studies"))}
+	f := plan.Filter{Limit: c.Int("limit"), Models: listOf(c, "models"), Studies: listOf(c, "studies")}
 	if c.IsSet("limit") && f.Limit < 1 {
 		return f, usage("--limit: expected a number of at least 1, found %d", f.Limit)
 	}
@@ -83,9 +81,4 @@ func filterOf(c *cli.Context) (plan.Filter, error) {
 		}
 	}
 	return f, nil
-}
-
-// commaList splits "a,b"; empty gives none.
-func commaList(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"image"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,17 +21,17 @@ func perturbCommand(s streams) *cli.Command {
 		ArgsUsage: "[IMAGE ...]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
-			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `P=LEVELS`, such as thickness_px=1,4,16; --condition says of which condition"},
-			&cli.StringFlag{Name: "item", Usage: "an item of the experiment, instead of IMAGE"},
-			&cli.IntFlag{Name: "image", Value: 1, Usage: "of an item with several pictures the `N`th"},
-			&cli.StringFlag{Name: "condition", Usage: "one `C`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"},
-			&cli.StringFlag{Name: "grid", Usage: "lay the cells of an occlusion grid of `CxR` over it, such as 8x8"},
+			&cli.StringFlag{Name: "sweep", Usage: "a parameter at several levels, `C@P=LEVELS`, such as VB-BB-@thickness_px=1,4,16; without C@, of --condition"},
+			&cli.StringFlag{Name: "item", Usage: "the item `ITEM` of the experiment, instead of IMAGE"},
+			&cli.IntFlag{Name: "image", Value: 1, Usage: "image `N` of an item with several"},
+			&cli.StringFlag{Name: "condition", Usage: conditionUsage},
+			&cli.StringFlag{Name: "grid", Usage: "draw the cells of an occlusion grid, `CxR` such as 8x8, over it"},
 			&cli.StringFlag{Name: "out", Value: "perturb.png", Usage: "the `FILE` to write", TakesFile: true},
-			&cli.StringSliceFlag{Name: "region", Usage: "of IMAGE: `X0,Y0,X1,Y1` in per cent; several are allowed"},
-			&cli.StringFlag{Name: "finding", Usage: "of IMAGE: `F`, whose boxes stand in the table of regions"},
-			&cli.StringFlag{Name: "regions", Value: dataset.RegionNames()[0], Usage: "the table of regions: " + strings.Join(dataset.RegionNames(), ", ") + " or a file"},
-			&cli.IntFlag{Name: "max-side", Usage: "of IMAGE: scale it down to this longest side first"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of IMAGE: decides noise and places"},
+			repeatedFlag("region", "of IMAGE: the region `X0,Y0,X1,Y1` in per cent; again for others"),
+			&cli.StringFlag{Name: "finding", Usage: "of IMAGE: the finding `FINDING`, whose boxes stand in the table of regions"},
+			&cli.StringFlag{Name: "regions", Value: dataset.RegionNames()[0], Usage: regionsUsage()},
+			&cli.IntFlag{Name: "max-side", Usage: "of IMAGE: first scale it down to a longest side of `PIXELS`"},
+			seedFlag(1, "noise and places, for IMAGE"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("list") {

@@ -20,11 +20,11 @@ func (s streams) phantomServe() *cli.Command {
 		Usage:       "serve phantom readers on loopback until Ctrl-C",
 		Description: "Models are named after profiles: " + strings.Join(phantom.ProfileNames(), ", ") + ".",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "`P`: " + strings.Join(phantom.Protocols(), ", ")},
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "listen on this `ADDRESS`; port 0 takes a free one"},
-			&cli.Uint64Flag{Name: "seed", Value: 7, Usage: "of the readers"},
-			&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to `FILE`; read it with: assay phantom ledger FILE"},
-			&cli.BoolFlag{Name: "caches", Usage: "remember prompts and pictures, as real servers do"},
+			&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "speak as this `SERVER`: " + strings.Join(phantom.Protocols(), ", ")},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "serve at this `ADDRESS`, host:port; port 0 takes a free one"},
+			seedFlag(7, "the readers"),
+			&cli.StringFlag{Name: "ledger", Usage: "add the truth behind every reply to this `FILE`; read it with: assay phantom ledger FILE"},
+			&cli.BoolFlag{Name: "caches", Usage: "remember prompts and images, as real servers do"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -42,7 +42,7 @@ func (s streams) phantomServe() *cli.Command {
 				defer f.Close()
 				o.Ledger = f
 			}
-			p, err := phantom.Listen(c.String("addr"), o)
+			p, err := phantom.Listen(c.String("listen"), o)
 			if err != nil {
 				return usage("phantom serve: %w", err)
 			}
@@ -59,7 +59,7 @@ func (s streams) phantomLedger() *cli.Command {
 		Name:      "ledger",
 		Usage:     "sum up what phantom readers saw, what moved them and what they said of it",
 		ArgsUsage: "FILE",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the entries as JSON"}},
+		Flags:     []cli.Flag{jsonFlag()},
 		Action:    s.ledger,
 	}
 }

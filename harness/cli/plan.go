@@ -51,21 +51,21 @@ func (s streams) planCommand() *cli.Command {
 
 func powerFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "power", Usage: "say instead how many items and labels a study needs, for the clusters of the experiment's items where there is one"},
-		&cli.Float64Flag{Name: "difference", Value: 5, Usage: "with --power: between two accuracies, in points"},
-		&cli.Float64Flag{Name: "discordant", Value: 30, Usage: "with --power: items right on one side only, in per cent"},
-		&cli.IntFlag{Name: "per-image", Value: 1, Usage: "with --power: questions that share an image, in place of the experiment's"},
-		&cli.Float64Flag{Name: "icc", Value: 0.1, Usage: "with --power: intra-class correlation of the differences of questions that share an image"},
-		&cli.Float64Flag{Name: "width", Value: 10, Usage: "with --power: of the interval of a corrected mean, in points"},
-		&cli.Float64Flag{Name: "sd", Value: 35, Usage: "with --power: standard deviation of labels, in points"},
-		&cli.Float64Flag{Name: "r", Value: 0.7, Usage: "with --power: correlation of a judge with people"},
-		&cli.IntFlag{Name: "judged", Value: 1000, Usage: "with --power: how many cases are judged"},
+		&cli.BoolFlag{Name: "power", Usage: "print how many items and labels a study needs instead; with the clusters of the experiment's items, if there is one"},
+		&cli.Float64Flag{Name: "difference", Value: 5, Usage: "with --power: detect a difference of `POINTS` between two accuracies"},
+		&cli.Float64Flag{Name: "discordant", Value: 30, Usage: "with --power: `PERCENT` of the items are right on one side only"},
+		&cli.IntFlag{Name: "per-image", Value: 1, Usage: "with --power: `N` questions share an image, in place of the experiment's"},
+		&cli.Float64Flag{Name: "icc", Value: 0.1, Usage: "with --power: intra-class correlation `R` of the differences of questions that share an image"},
+		&cli.Float64Flag{Name: "width", Value: 10, Usage: "with --power: a corrected mean's interval is `POINTS` wide"},
+		&cli.Float64Flag{Name: "sd", Value: 35, Usage: "with --power: standard deviation of labels, `POINTS`"},
+		&cli.Float64Flag{Name: "correlation", Value: 0.7, Usage: "with --power: correlation `R` of a judge with people"},
+		&cli.IntFlag{Name: "judged", Value: 1000, Usage: "with --power: `N` cases are judged"},
 	}
 }
 
 func (s streams) power(c *cli.Context) error {
 	q := plan.PowerQuestion{Difference: c.Float64("difference"), Discordant: c.Float64("discordant"), PerImage: c.Int("per-image"), ICC: c.Float64("icc"), Width: c.Float64("width"), SD: c.Float64("sd"),
-		R: c.Float64("r"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
+		R: c.Float64("correlation"), Judged: c.Int("judged"), Rounds: 1000, Seed: 1}
 	if _, err := os.Stat(c.String("config")); !c.IsSet("per-image") && (err == nil || c.IsSet("config")) {
 		f, err := filterOf(c)
 		if err != nil {

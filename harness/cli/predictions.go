@@ -28,28 +28,27 @@ func (s streams) predictions(version, revision string) *cli.Command {
 			"what has no answer is a failure. assay run then judges and reports them. The report says which file they are from.",
 		ArgsUsage: "FILE",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "as", Usage: "how FILE is written: " + strings.Join(exchange.ImportFormats(), ", ")},
-			&cli.StringFlag{Name: "model", Usage: "whose answers they are: its `NAME` in bench.yaml (default: the only imported one)"},
-			&cli.StringFlag{Name: "study", Usage: "they are answers in this `STUDY` (default: the only one)"},
-			&cli.StringFlag{Name: "arm", Usage: "they are answers under this `ARM` (default: the study's only one, or what the column arm says)"},
-			&cli.StringFlag{Name: "condition", Usage: "they are answers under this `CONDITION` (default: the baseline, or what the column condition says)"},
-			&cli.StringFlag{Name: "ids", Usage: "what names an item: item (its name) or place (its place in the data set, from 0; default of lmms-eval)"},
-			&cli.BoolFlag{Name: "any-gold", Usage: "take the answers though FILE has other gold answers: only where these are worded otherwise"},
-			&cli.StringFlag{Name: "id", Value: "item", Usage: "of csv: the `COLUMN` of items"},
-			&cli.StringFlag{Name: "answer", Value: "answer", Usage: "of csv: the `COLUMN` of answers"}},
+			&cli.StringFlag{Name: "format", Usage: "the `FORMAT` of FILE: " + strings.Join(exchange.ImportFormats(), ", ")},
+			&cli.StringFlag{Name: "model", Usage: "the model `MODEL` that answered", DefaultText: "the only imported one"},
+			studyFlag("the study", "the only one"),
+			&cli.StringFlag{Name: "arm", Usage: "the arm `ARM`", DefaultText: "the study's only one, or what the column arm says"},
+			&cli.StringFlag{Name: "condition", Usage: conditionUsage, DefaultText: "the baseline, or what the column condition says"},
+			&cli.StringFlag{Name: "match", Usage: "find items by this `KEY`: item (its name) or place (in the data set, from 0)", DefaultText: "item; place for lmms-eval"},
+			&cli.BoolFlag{Name: "any-gold", Usage: "accept gold answers that differ from the data set's: only for other wording"},
+			columnFlag("of csv: item, answer")},
 		Action: func(c *cli.Context) error { return s.importPredictions(c, version, revision) },
 	}
 }
 
 func (s streams) importPredictions(c *cli.Context, version, revision string) error {
-	as, ids := c.String("as"), c.String("ids")
+	as, ids := c.String("format"), c.String("match")
 	switch {
 	case c.NArg() != 1:
 		return usage("import predictions: expected one file, found %d arguments", c.NArg())
 	case !slices.Contains(exchange.ImportFormats(), as):
-		return usage("import predictions: --as: expected one of %s, found %q", strings.Join(exchange.ImportFormats(), ", "), as)
+		return usage("import predictions: --format: expected one of %s, found %q", strings.Join(exchange.ImportFormats(), ", "), as)
 	case ids != "" && ids != "item" && ids != "place":
-		return usage("import predictions: --ids: expected item or place, found %q", ids)
+		return usage("import predictions: --match: expected item or place, found %q", ids)
 	}
 	b, err := load(c)
 	if err != nil {
@@ -97,7 +96,7 @@ type imported struct {
 
 // importOf is whose answers are brought in, by flags, or as there is one choice alone.
 func importOf(c *cli.Context, cfg *config.Config) (*imported, error) {
-	as, ids := c.String("as"), c.String("ids")
+	as, ids := c.String("format"), c.String("match")
 	in := &imported{file: c.Args().First(), as: as, to: exchange.Target{Study: c.String("study"), Model: c.String("model"), Arm: c.String("arm"), Condition: c.String("condition"),
 		AnyGold: c.Bool("any-gold"), ByPlace: ids == "place" || ids == "" && as == exchange.FormatLMMSEval}}
 	t := &in.to
@@ -135,7 +134,11 @@ func (in *imported) join(c *cli.Context, b *experiment.Bench) (p *plan.Plan, err
 	if in.content, err = os.ReadFile(in.file); err != nil {
 		return nil, environment(err)
 	}
-	rows, problems := exchange.ReadAnswers(in.as, in.file, in.content, exchange.Columns{ID: c.String("id"), Answer: c.String("answer")})
+	of, err := columnsOf(c, map[string]string{"item": "item", "answer": "answer"})
+	if err != nil {
+		return nil, usage("import predictions: %w", err)
+	}
+	rows, problems := exchange.ReadAnswers(in.as, in.file, in.content, exchange.Columns{ID: of["item"], Answer: of["answer"]})
 	if len(problems) > 0 {
 		return nil, usage("%w", table.Listed(problems))
 	}

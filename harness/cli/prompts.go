@@ -41,12 +41,12 @@ func (s streams) promptsCommand() *cli.Command {
 				return err
 			}},
 			{Name: "check", Usage: "say whether a file can stand in for a prompt", ArgsUsage: "FILE",
-				Description: "The prompt is the one that the file is named for (cot.tmpl), or --as.",
-				Flags:       []cli.Flag{&cli.StringFlag{Name: "as", Usage: "the prompt's `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
+				Description: "The prompt is the one that the file is named for (cot.tmpl), or that of --prompt.",
+				Flags:       []cli.Flag{&cli.StringFlag{Name: "prompt", Usage: "check it as the prompt `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
 						return usage("prompts check: expected one file, found %d arguments", c.NArg())
 					}
-					return s.checkPrompt(c.Args().First(), c.String("as"))
+					return s.checkPrompt(c.Args().First(), c.String("prompt"))
 				}},
 		},
 		Action: onlySubcommands("assay config prompts"),

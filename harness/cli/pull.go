@@ -20,7 +20,7 @@ func (s fleetCommands) Pull() *cli.Command {
 		Description: "OUT.sqlite is made, or added to where it is there. Call it again whenever more was stored, or when it was interrupted: it brings\n" +
 			"what is not there yet, and says what is still missing.",
 		ArgsUsage: "OUT.sqlite",
-		Flags:     []cli.Flag{database("from"), experimentFlag(), jsonFlag()},
+		Flags:     []cli.Flag{databaseFlag(), experimentFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usage("pull: expected the store to make, found %d arguments", c.NArg())

@@ -23,10 +23,10 @@ import (
 // studyFlags say which reader study is meant.
 func studyFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "study", Usage: "of the last draw of this study; default: of the last"},
-		&cli.StringSliceFlag{Name: "rubrics", Usage: "ask under this rubric alone; once for each"},
-		&cli.StringSliceFlag{Name: "also", Usage: "ask for this axis of people too: helpfulness, plausibility; once for each"},
-		&cli.StringFlag{Name: "log", Usage: "the `FILE` of clicks; default: beside the store, NAME-ratings.jsonl", TakesFile: true},
+		studyFlag("the last draw of this study,", "of the last draw"),
+		repeatedFlag("rubrics", "only these rubrics: `RUBRIC,...`"),
+		repeatedFlag("also", "ask for these axes too, `AXIS,...`: helpfulness, plausibility"),
+		&cli.StringFlag{Name: "log", Usage: "the `FILE` of clicks", DefaultText: "NAME-ratings.jsonl beside the store", TakesFile: true},
 	}
 }
 
@@ -38,10 +38,10 @@ func (s streams) rateServe() *cli.Command {
 			"The address is of this machine alone unless --listen says otherwise, which needs TLS or a proxy that has it.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: slices.Concat([]cli.Flag{configFlag(),
-			&cli.StringSliceFlag{Name: "rater", Usage: "a `NAME`, better a pseudonym, who gets a code; once for each"},
-			&cli.StringSliceFlag{Name: "renew", Usage: "give this rater, or coordinator, a new code"},
-			&cli.BoolFlag{Name: "unchanged", Usage: "let raters see the picture without the condition's change beside it: this shows them what was changed"},
-			&cli.BoolFlag{Name: "without-pictures", Usage: "show no pictures, where they are not at hand"}}, studyFlags(), listenFlags()),
+			repeatedFlag("rater", "the `NAME` of a rater who gets a code, better a pseudonym; again for each"),
+			repeatedFlag("renew", "give the rater `NAME`, or coordinator, a new code; again for each"),
+			&cli.BoolFlag{Name: "unchanged", Usage: "also show the image without the condition's change: raters see what was changed"},
+			&cli.BoolFlag{Name: "without-images", Usage: "show no images, where they are not at hand"}}, studyFlags(), listenFlags()),
 		Action: s.serve,
 	}
 }
@@ -56,7 +56,7 @@ func (s streams) study(c *cli.Context) (*store.Store, *agree.Set, string, error)
 	if err != nil {
 		return nil, nil, "", environment(err)
 	}
-	w := agree.Selection{Study: c.String("study"), Rubrics: c.StringSlice("rubrics"), Also: c.StringSlice("also")}
+	w := agree.Selection{Study: c.String("study"), Rubrics: listOf(c, "rubrics"), Also: listOf(c, "also")}
 	if len(w.Rubrics) == 0 {
 		w.Rubrics = nil
 	}
@@ -130,15 +130,15 @@ func (s streams) showPeople(ctx context.Context, o viewer.Options, h http.Handle
 
 // illustrated finds the study's pictures, all of them.
 func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (rating.Pictures, error) {
-	if c.Bool("without-pictures") {
+	if c.Bool("without-images") {
 		return nil, nil
 	}
 	pics, err := set.Illustrate(c.Context, st, c.String("config"), c.Bool("unchanged"))
 	if err != nil {
-		return nil, declined("serve", fmt.Errorf("%w (--without-pictures shows none)", err))
+		return nil, declined("serve", fmt.Errorf("%w (--without-images shows none)", err))
 	}
 	if n, why := set.Without(); n > 0 {
-		return nil, environment(fmt.Errorf("people serve: the pictures of %d cases are not at hand: %s; --without-pictures shows none", n, why))
+		return nil, environment(fmt.Errorf("people serve: the pictures of %d cases are not at hand: %s; --without-images shows none", n, why))
 	}
 	return pics, nil
 }
@@ -150,8 +150,8 @@ func (s streams) rateExport() *cli.Command {
 		Description: "With the flags that the study was served with. What was not submitted is left out, and so are the cases to learn the scales by.",
 		ArgsUsage:   "[STORE.sqlite]",
 		Flags: slices.Concat([]cli.Flag{configFlag(),
-			&cli.StringFlag{Name: "out", Required: true, Usage: "the CSV `FILE` to write"},
-			&cli.StringFlag{Name: "verdicts", Usage: "JSON lines for a judge of kind human, another `FILE`"}}, studyFlags()),
+			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, CSV"},
+			&cli.StringFlag{Name: "verdicts", Usage: "also write a `FILE` for a judge of kind human, JSON lines"}}, studyFlags()),
 		Action: s.export,
 	}
 }

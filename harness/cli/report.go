@@ -28,11 +28,11 @@ func (s streams) reportCommand() *cli.Command {
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-			&cli.StringFlag{Name: "rules", Usage: "score by the rules of the papers (paper), or of their authors' `CODE` where it differs (released), whatever the run went by; into a folder of its own"},
+			&cli.StringFlag{Name: "rules", Usage: "score by these `RULES`, into a folder of its own: paper, or released (the authors' code where it differs)"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
-			&cli.BoolFlag{Name: "all-models", Usage: "show models of the store, too, that are not in its bench.yaml any more"},
-			&cli.StringFlag{Name: "latex", Usage: "print this `TABLE` alone, to paste into a paper"},
-			&cli.StringFlag{Name: "columns", Usage: "with --latex: these `COLUMNS`, with commas between, in this order"}},
+			&cli.BoolFlag{Name: "all-models", Usage: "show also models that bench.yaml has no more"},
+			&cli.StringFlag{Name: "latex", Usage: "print only this `TABLE`, as LaTeX"},
+			&cli.StringFlag{Name: "columns", Usage: "with --latex: these columns in this order, `COLUMN,...`"}},
 		Action: func(c *cli.Context) error {
 			style, err := digitsOf(c)
 			if err != nil {
@@ -74,7 +74,7 @@ func (s streams) reportCommand() *cli.Command {
 				st = again
 			}
 			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
-				all: c.Bool("all-models"), latex: c.String("latex"), columns: strings.FieldsFunc(c.String("columns"), func(r rune) bool { return r == ',' || r == ' ' })})
+				all: c.Bool("all-models"), latex: c.String("latex"), columns: commaList(c.String("columns"))})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -115,7 +115,7 @@ type publication struct {
 }
 
 func digitsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "digits", Usage: "print percentages with `N` decimals, as papers do; otherwise an interval's width decides", DefaultText: "by the interval"}
+	return &cli.IntFlag{Name: "digits", Usage: "print percentages with `N` decimals, as papers do", DefaultText: "by the interval"}
 }
 
 func digitsOf(c *cli.Context) (results.Digits, error) {

@@ -26,8 +26,8 @@ func (s streams) runCommand() *cli.Command {
 			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
 		Flags: append([]cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
-			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, then project time, energy and money of the whole, and stop"},
-			&cli.StringFlag{Name: "metrics", Usage: "while it runs, show programs how far it is at this `ADDRESS` of this machine, host:port, as text for Prometheus under /metrics"},
+			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, project time, energy and money of the whole, and stop"},
+			&cli.StringFlag{Name: "metrics", Usage: "serve progress for Prometheus at this `ADDRESS` of this machine, host:port, under /metrics"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {

@@ -30,7 +30,7 @@ func (s streams) reports() *cli.Command {
 		Usage:       "write reports and their references for tools that compare them",
 		Description: "For RadCliQ: predictions.csv and references.csv, two files of study_id and report of the same length and order, and ids.csv, by which assay import scores finds the answers again.",
 		Flags: []cli.Flag{configFlag(),
-			&cli.StringFlag{Name: "for", Value: exchange.Tools()[0], Usage: "the tool: " + strings.Join(exchange.Tools(), ", ")},
+			&cli.StringFlag{Name: "for", Value: exchange.Tools()[0], Usage: "the `TOOL`: " + strings.Join(exchange.Tools(), ", ")},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write into", TakesFile: true}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -84,16 +84,15 @@ func importCommand(s streams, version, revision string) *cli.Command {
 				"Numbers of the same metric, tool and version are replaced. An empty field, null or nan is no number, and never 0.",
 			ArgsUsage: "[FILE]",
 			Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
-				&cli.StringFlag{Name: "metric", Usage: "what the numbers are: `NAME`"},
-				&cli.StringFlag{Name: "column", Usage: "of the numbers in FILE (default: the metric's name)"},
-				&cli.StringFlag{Name: "id", Value: "case", Usage: "the `COLUMN` of ids in FILE"},
-				&cli.StringFlag{Name: "ids", Usage: "the `FILE` that says which case an id is: ids.csv of assay export reports", TakesFile: true},
-				&cli.StringFlag{Name: "direction", Usage: "what is better: higher or lower"},
-				&cli.StringFlag{Name: "tool", Usage: "that made them"},
-				&cli.StringFlag{Name: "tool-version", Usage: "its version"},
-				&cli.StringFlag{Name: "verdicts", Usage: "write a `FILE` for a judge of kind file, of --of", TakesFile: true},
-				&cli.StringFlag{Name: "of", Usage: "metrics that are a verdict together: `A,B,C`"},
-				&cli.IntFlag{Name: "draws", Value: 10_000, Usage: "bootstrap replicates"}},
+				&cli.StringFlag{Name: "metric", Usage: "the `NAME` of what the numbers measure"},
+				columnFlag("case (default: case), score (default: the metric's name)"),
+				&cli.StringFlag{Name: "ids", Usage: "the `FILE` that maps ids to cases: ids.csv of assay export reports", TakesFile: true},
+				&cli.StringFlag{Name: "direction", Usage: "the better `DIRECTION`: higher or lower"},
+				&cli.StringFlag{Name: "tool", Usage: "the `NAME` of the tool that made them"},
+				&cli.StringFlag{Name: "tool-version", Usage: "the tool's `VERSION`"},
+				&cli.StringFlag{Name: "verdicts", Usage: "also write a `FILE` for a judge of kind file, of --verdict-metrics", TakesFile: true},
+				repeatedFlag("verdict-metrics", "the metrics that make a verdict together: `NAME,...`"),
+				drawsFlag()},
 			Action: func(c *cli.Context) error { return s.importScores(c, version, revision) },
 		}, s.predictions(version, revision)},
 	}
@@ -106,8 +105,8 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 			return fmt.Sprintf("expected one file, found %d arguments", c.NArg())
 		case c.Int("draws") < 100:
 			return fmt.Sprintf("--draws: expected 100 or more, found %d", c.Int("draws"))
-		case (c.String("verdicts") == "") != (c.String("of") == ""):
-			return "--verdicts and --of go together"
+		case (c.String("verdicts") == "") != !c.IsSet("verdict-metrics"):
+			return "--verdicts and --verdict-metrics go together"
 		case c.NArg() == 0:
 			return ""
 		case c.String("metric") == "" || c.String("tool") == "" || c.String("tool-version") == "":
@@ -151,7 +150,7 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 	if to := c.String("verdicts"); to != "" {
 		n := 0
 		if err := writeFile(to, func(w io.Writer) (err error) {
-			n, err = exchange.WriteVerdicts(w, all, strings.FieldsFunc(c.String("of"), func(r rune) bool { return r == ',' || r == ' ' }))
+			n, err = exchange.WriteVerdicts(w, all, listOf(c, "verdict-metrics"))
 			return err
 		}); err != nil {
 			return usage("import scores: %w", errors.Join(err, os.Remove(to)))
@@ -179,9 +178,10 @@ func (s streams) importScores(c *cli.Context, version, revision string) error {
 
 // store reads a file and stores its numbers. known are all cases, each once.
 func (s streams) store(c *cli.Context, into string, cases iter.Seq2[exchange.ScoredCase, error], known []results.Digest) error {
-	path, column := c.Args().First(), c.String("column")
-	if column == "" {
-		column = c.String("metric")
+	path := c.Args().First()
+	of, err := columnsOf(c, map[string]string{"case": "case", "score": c.String("metric")})
+	if err != nil {
+		return usage("import scores: %w", err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s streams) store(c *cli.Context, into string, cases iter.Seq2[exchange.Sco
 			return usage("import scores: --ids: %w", err)
 		}
 	}
-	rows, problems := exchange.ParseScores(path, content, c.String("id"), column)
+	rows, problems := exchange.ParseScores(path, content, of["case"], of["score"])
 	joined, more := exchange.JoinScores(path, rows, c.String("ids"), ids, known)
 	if problems = append(problems, more...); len(problems) == 0 && len(joined) == 0 {
 		problems = append(problems, table.Problem{File: path, Want: "a row", Got: "none"})

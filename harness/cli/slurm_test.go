@@ -36,7 +36,7 @@ func TestSlurm(t *testing.T) {
 		}
 		return string(out)
 	}
-	server := fmt.Sprintf(`{p: {kind: llamacpp, url: "http://127.0.0.1:{port}", port: 18320, command: [%q, phantom, serve, --protocol, llamacpp, --addr, "127.0.0.1:{port}"]}}`, program)
+	server := fmt.Sprintf(`{p: {kind: llamacpp, url: "http://127.0.0.1:{port}", port: 18320, command: [%q, phantom, serve, --protocol, llamacpp, --listen, "127.0.0.1:{port}"]}}`, program)
 	bench := strings.Replace(shardedBench, "{p: {kind: phantom, protocol: ollama}}", server, 1)
 	bench = strings.Replace(bench, "items: 6", "items: 48", 1)
 	for name, store := range map[string]string{"one.yaml": "one.sqlite", "parts.yaml": "whole.sqlite"} {

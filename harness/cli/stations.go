@@ -12,12 +12,9 @@ import (
 	"assay/results"
 )
 
-// from is the flag that says where the database is.
-func from() cli.Flag { return database("from") }
-
 // watchedStations are the workers in the database that live, as the doctor compares them.
 func watchedStations(c *cli.Context) ([]doctor.Station, error) {
-	f, err := open(c.Context, c, c.String("from"), true)
+	f, err := open(c.Context, c, c.String("database"), true)
 	if err != nil {
 		return nil, err
 	}

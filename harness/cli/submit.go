@@ -22,10 +22,10 @@ func (s fleetCommands) Submit() *cli.Command {
 		Usage: "put an experiment into a PostgreSQL database, for workers on several machines",
 		Description: "The experiment is cut into slices: one part of the items for one model. Tables are made where they are not there. Submitted\n" +
 			"again, the same experiment is left as it is; slices that failed are given out again.",
-		Flags: []cli.Flag{configFlag(), jsonFlag(), database("to"),
+		Flags: []cli.Flag{configFlag(), jsonFlag(), databaseFlag(),
 			&cli.IntFlag{Name: "slice", Value: 100, Usage: "about `N` trials to a slice"},
-			&cli.StringSliceFlag{Name: "needs", Usage: "a model and what a worker must have for it: `MODEL=TAG,TAG`; may be given again"},
-			&cli.BoolFlag{Name: "retry-failed", Usage: "give those slices out again, too, in which a trial failed"},
+			repeatedFlag("needs", "tags that a worker needs for a model, `MODEL=TAG,TAG`; again for others"),
+			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again: give out slices with a failed trial"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -42,7 +42,7 @@ func (s fleetCommands) Submit() *cli.Command {
 			if err != nil {
 				return err
 			}
-			f, err := open(c.Context, c, c.String("to"), false)
+			f, err := open(c.Context, c, c.String("database"), false)
 			if err != nil {
 				return err
 			}

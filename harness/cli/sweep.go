@@ -18,13 +18,16 @@ const (
 	mostLevels   = 12
 )
 
-// levelsOf reads "thickness_px=1,4,16": a parameter of the condition named, or, where none
+// levelsOf reads "thickness_px=1,4,16" or "VB-BB-@thickness_px=1,4,16": a parameter of the condition named, or, where none
 // is, of the one that shows it best.
 func levelsOf(levels, condition string) (perturb.Sweep, error) {
 	var sw perturb.Sweep
 	name, list, ok := strings.Cut(levels, "=")
 	if !ok {
 		return sw, fmt.Errorf("expected PARAMETER=LEVELS, such as thickness_px=1,4,16, found %q", levels)
+	}
+	if of, param, ok := strings.Cut(name, levelMark); ok {
+		condition, name = strings.TrimSpace(of), param
 	}
 	sw.Param = strings.TrimSpace(name)
 	known, err := withParam(sw.Param, condition)

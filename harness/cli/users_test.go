@@ -113,7 +113,7 @@ func userScripts(t *testing.T) map[string][]string {
 // files are changed by hand. Beside these a script may look at what came out, and put
 // there what the user has.
 func userSteps(lines []string) (commands []string, edits int) {
-	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", " --models gemma3:4b-it-q4_K_M,gemma3:4b-it-q8_0", " --models honest,blind", "", " --models honest", "", "--path TAIX-VQA", "--path /data/TAIX-VQA")
+	own := strings.NewReplacer("$PHANTOM", "http://127.0.0.1:11434", " --models honest,silent-sycophant", " --models gemma3:4b-it-q4_K_M,gemma3:4b-it-q8_0", " --models honest,blind", "", " --models honest", "", "--data TAIX-VQA", "--data /data/TAIX-VQA")
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "exec assay "):

@@ -22,7 +22,7 @@ func (s fleetCommands) Watch() *cli.Command {
 		Usage: "show hosts, slices, rates, failures and the time left of an experiment that several machines work on",
 		Description: "Every half minute a table on a terminal, elsewhere a line, until nothing is left to be done, or only judging\n" +
 			"that no worker does. Ctrl-C ends the watching alone. With --json or --once it looks once. Exit code 1: slices failed on every worker that tried.",
-		Flags: []cli.Flag{database("from"), experimentFlag(), jsonFlag(),
+		Flags: []cli.Flag{databaseFlag(), experimentFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "look once, and print the table"},
 			&cli.DurationFlag{Name: "every", Usage: "look every `TIME`", Value: 30 * time.Second},
 		},

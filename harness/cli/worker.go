@@ -28,12 +28,12 @@ func (s fleetCommands) Worker() *cli.Command {
 		Description: "Answers are made into stores on this machine's disk, as run makes them, and each slice is uploaded when it is done. After Ctrl-C, a\n" +
 			"crash or a power cut the same command goes on. With -c the bench.yaml of this machine is used: addresses, commands and API keys\n" +
 			"are its own, all that makes results has to be equal. Without it, that which was submitted is written to NAME.yaml here.",
-		Flags: []cli.Flag{database("from"), experimentFlag(),
+		Flags: []cli.Flag{databaseFlag(), experimentFlag(),
 			&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "this machine's own `FILE` of the experiment", TakesFile: true, DefaultText: "what was submitted"},
 			&cli.BoolFlag{Name: "trust-commands", Usage: "run the programs that the submitted bench.yaml names (command, dicom): whoever can write into the database chooses them"},
 			&cli.BoolFlag{Name: "judge", Usage: "judge what others answered, and ask no models for answers"},
-			&cli.StringFlag{Name: "name", Usage: "`NAME` of this worker in tables", DefaultText: "the machine's"},
-			&cli.StringSliceFlag{Name: "tag", Usage: "what this machine has, for models that need it: `WORD`; may be given again"},
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of this worker in tables", DefaultText: "the machine's"},
+			repeatedFlag("tag", "a `TAG` of this machine, for models that need it; again for others"),
 			&cli.StringFlag{Name: "dir", Value: filepath.Join(".assay", "worker"), Usage: "`FOLDER` for slices that are under way; each worker has its own"},
 			&cli.IntFlag{Name: "slot", Value: 1, Usage: "this is the `N`th worker on this machine: {port} in url and command is higher by N-1"},
 			&cli.DurationFlag{Name: "lease", Value: 30 * time.Second, Usage: "silent for longer than `TIME`, this worker loses its slice to others"},
@@ -48,7 +48,7 @@ func (s fleetCommands) Worker() *cli.Command {
 			if n := c.Int("slot"); n < 1 || n > 1000 {
 				return usage("worker: --slot: expected a number from 1 to 1000, found %d", n)
 			}
-			f, err := open(c.Context, c, c.String("from"), true)
+			f, err := open(c.Context, c, c.String("database"), true)
 			if err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ type ContaminationSettings struct {
 func (s ContaminationSettings) Check() error {
 	switch {
 	case !slices.Contains(TextKinds(), s.Of):
-		return fmt.Errorf("--of: expected one of %s, found %q", strings.Join(TextKinds(), ", "), s.Of)
+		return fmt.Errorf("--text: expected one of %s, found %q", strings.Join(TextKinds(), ", "), s.Of)
 	case !(s.Reach >= 1 && s.Reach <= 10):
 		return fmt.Errorf("--reach: expected 1 to 10, found %v", s.Reach)
 	case !(s.Threshold > 0 && s.Threshold <= 1):

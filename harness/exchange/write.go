@@ -63,11 +63,32 @@ func (t Table) Used(ctx context.Context) (Table, error) {
 		return ctx.Err()
 	})
 	var at []int
-	var cols []results.FileColumn
-	for i, c := range t.Columns {
+	for i := range t.Columns {
 		if used[i] {
-			at, cols = append(at, i), append(cols, c)
+			at = append(at, i)
 		}
+	}
+	return t.at(at), err
+}
+
+// Only is the table with these columns alone, in this order.
+func (t Table) Only(names []string) (Table, error) {
+	var at []int
+	for _, name := range names {
+		i := slices.IndexFunc(t.Columns, func(c results.FileColumn) bool { return c.Name == name })
+		if i < 0 {
+			return t, fmt.Errorf("expected names of columns, found %q", name)
+		}
+		at = append(at, i)
+	}
+	return t.at(at), nil
+}
+
+// at is the table of some of its columns.
+func (t Table) at(at []int) Table {
+	var cols []results.FileColumn
+	for _, i := range at {
+		cols = append(cols, t.Columns[i])
 	}
 	return Table{cols, func(visit func(row []any) error) error {
 		few := make([]any, len(at))
@@ -77,7 +98,7 @@ func (t Table) Used(ctx context.Context) (Table, error) {
 			}
 			return visit(few)
 		})
-	}}, err
+	}}
 }
 
 func (t Table) write(ctx context.Context, format string, w, notes io.Writer) (n int, err error) {

@@ -83,7 +83,7 @@ func Power(q PowerQuestion) (PowerNeeds, error) {
 	case q.PerImage < 1 || q.PerImage > 1000 || q.ICC < 0 || q.ICC > 1:
 		return out, &powerRefusedError{fmt.Sprintf("--per-image, --icc: expected 1 to 1000 questions and a correlation from 0 to 1, found %d and %g", q.PerImage, q.ICC)}
 	case q.Width <= 0 || q.SD <= 0 || q.Judged < 10 || q.R < 0 || q.R > 1:
-		return out, &powerRefusedError{fmt.Sprintf("--width, --sd, --judged, --r: expected points above 0, 10 cases or more and a correlation from 0 to 1, found %g, %g, %d and %g", q.Width, q.SD, q.Judged, q.R)}
+		return out, &powerRefusedError{fmt.Sprintf("--width, --sd, --judged, --correlation: expected points above 0, 10 cases or more and a correlation from 0 to 1, found %g, %g, %d and %g", q.Width, q.SD, q.Judged, q.R)}
 	}
 	items := func(sizes []int) *int {
 		if slices.Min(sizes) == slices.Max(sizes) {

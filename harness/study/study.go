@@ -111,6 +111,7 @@ type Draft struct {
 	// Any says that it asks any data set of questions: who drafts a bench.yaml for data of
 	// their own gets it unless they name another.
 	Any   bool
+	Of    string   // the kind of data that the study was made for; "": none
 	First []string // arms; none: all
 	Usual []string // lines, beside those of all studies
 }

@@ -36,7 +36,7 @@ func Study() study.Study {
 	return study.Study{
 		Name: Name, Arms: []study.Arm{{Name: armDirect}, {Name: armCoT}}, Rubrics: append([]judge.Rubric{study.Rubric()}, rubrics()...), Prompts: prompts(),
 		Types: dataset.Types(),
-		Draft: study.Draft{Usual: []string{
+		Draft: study.Draft{Of: dataset.KindM3CoTBench, Usual: []string{
 			"sampling: {temperature: 0.1, max_tokens: 1024, seed: 1}",
 			"timed: true                # one request in flight, warm-up, disturbed times taken again",
 			"cache: cold                # every request is new to the server, and proven to be",

@@ -45,7 +45,7 @@ const (
 // Study is the study.
 func Study() study.Study {
 	s := study.Study{Name: studyName, Types: []string{dataset.TypeDiagnosis}, Rubrics: rubrics(), Prompts: prompts(), Changes: conditions(),
-		Draft: study.Draft{Usual: []string{
+		Draft: study.Draft{Of: dataset.KindMedThinkVQA, Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 2               # untimed: requests beside each other",
 		}},

@@ -35,7 +35,7 @@ const Name = studyName
 func Study() study.Study {
 	s := study.Study{Name: Name, Types: dataset.ClosedTypes(), Own: []string{dataset.TypeSingle, dataset.TypeBool},
 		Rubrics: rubrics(), Prompts: prompts(), Knowing: []string{rubricCF}, Changes: allConditions(),
-		Draft: study.Draft{Usual: []string{
+		Draft: study.Draft{Of: dataset.KindTAIX, Usual: []string{
 			"sampling: {temperature: 0, max_tokens: 2048, seed: 1}",
 			"in_flight: 4               # untimed: requests beside each other",
 		}},
