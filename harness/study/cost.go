@@ -208,7 +208,8 @@ func (b *Basis) projections() []measure {
 		item("money_per_item", no("money"), (*Account).money),
 		{Column: SignificantColumn("trials_per_item", "Trials per item", "", "stored trials / items: conditions and repeats"), of: func(a *Account) *results.Estimate {
 			trials, items, n := a.perItem()
-			return score.Count{N: n}.Of(a.sample.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) }), "no trials")
+			e := a.sample.Sums(func(sums []float64) (float64, bool) { return over(sums[trials], sums[items]) })
+			return score.Count{N: n}.Of(a.sample.Rests(e, nil, trials, items), "no trials")
 		}},
 		of("gpu_hours_1000", "GPU-hours, 1,000 items", "h", "seconds_per_item", 1000./3600),
 		of("kwh_1000", "Energy, 1,000 items", "kWh", "wh_per_item", p.Cost.Building()),
@@ -311,12 +312,13 @@ func (a *Account) paidAfter(hosted number) *results.Estimate {
 			a.sample.Add(trials, int(item), 1)
 		}
 	}
-	e := n.Of(a.sample.Sums(func(sums []float64) (float64, bool) {
+	e := a.sample.Sums(func(sums []float64) (float64, bool) {
 		if sums[saved] <= 0 {
 			return 0, false
 		}
 		return *p.Cost.GPUPrice * sums[trials] / sums[saved], true
-	}), "tokens or energies are not known")
+	})
+	n.Of(a.sample.Rests(e, nil, trials), "tokens or energies are not known")
 	e.Why = cmp.Or(e.Why, "hosted costs less than the electricity alone")
 	return e
 }

@@ -78,8 +78,10 @@ func Project(ctx context.Context, st *store.Store, seed uint64, cost *results.Co
 	}
 	total := func(why string, over float64, of func(projected) (float64, bool)) *results.Estimate {
 		n, sum, seen := map[Load]int{}, map[Load]int{}, 0 // columns
+		var counted []int
 		for _, l := range order {
 			n[l], sum[l] = s.Column(), s.Column()
+			counted = append(counted, n[l])
 		}
 		for _, a := range all {
 			if v, ok := of(a); ok && trials[a.load] > 0 {
@@ -107,6 +109,7 @@ func Project(ctx context.Context, st *store.Store, seed uint64, cost *results.Co
 			}
 			return t / over, true
 		})
+		s.Rests(e, nil, counted...)
 		e.N, e.Invalid, e.Why = seen, len(all)-seen, why
 		return e
 	}

@@ -210,3 +210,11 @@ func TestProjectDrawsImages(t *testing.T) {
 		t.Errorf("%v hours wide over images, %v over answers", v, w)
 	}
 }
+
+// A projection rests on the clusters that have an answer in it, not on all that were seen.
+func TestProjectionsRestOnTheirOwnClusters(t *testing.T) {
+	list := []took{{model: "m", latency: time.Second, held: -1}, {model: "m", latency: 2 * time.Second, held: -1}, {model: "m", held: -1}, {model: "m", held: -1}}
+	if h := project(t, prices(), 1, list...).Hours; h.Clusters != 2 || h.N != 2 {
+		t.Errorf("hours: %+v, want 2 clusters", h)
+	}
+}
