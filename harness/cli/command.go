@@ -156,7 +156,7 @@ func (s streams) Tables(asJSON bool, sections []results.Section, meta report.Met
 	if asJSON {
 		return report.JSON(s.Out, sections, meta)
 	}
-	err := report.Terminal(s.Out, sections, sections, meta, s.Width())
+	err := report.Terminal(s.Out, sections, meta, s.Width())
 	if err == nil {
 		_, err = io.WriteString(s.Out, more)
 	}

@@ -38,6 +38,32 @@ var defaultRun = sync.OnceValues(func() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, "printed"), out.Bytes(), 0o600)
 })
 
+// A run ends with at most 40 lines: which model, at what cost, the first caveats, where the
+// report is and how to see more; assay report prints the same.
+func TestTheDefaultRunEndsInBrief(t *testing.T) {
+	t.Parallel()
+	dir, err := defaultRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, err := os.ReadFile(filepath.Join(dir, "printed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(printed, []byte("\n")); n > 40 || n < 20 {
+		t.Errorf("%d lines", n)
+	}
+	for _, want := range []string{"Which model, how sure, at what cost", "\nhonest ", "> cot, accuracy CoT: ", "\nFirst caveats (3 of ", "phantom-tour-report/report.html\n", "assay report --table NAME"} {
+		if !bytes.Contains(printed, []byte(want)) {
+			t.Errorf("no %q in\n%s", want, printed)
+		}
+	}
+	code, out, errs := assayHere(t, "report", "-c", filepath.Join(dir, "bench.yaml"))
+	if code != 0 || out != string(printed) {
+		t.Errorf("assay report (exit code %d, %s) prints\n%s\nand assay run\n%s", code, errs, out, printed)
+	}
+}
+
 // The default page has at most 25 tables and 8 figures; every table and figure is on one of the
 // report's two pages, and every link leads somewhere.
 func TestTheDefaultPageIsShort(t *testing.T) {

@@ -60,7 +60,7 @@ func (s streams) judgeCommand() *cli.Command {
 			if err != nil {
 				return environment(err)
 			}
-			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Sent: b.Sent(p)}}); err != nil {
+			if err := s.publish(c.Context, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), examples: mostExamples, pics: page.Rendered{Sent: b.Sent(p)}}); err != nil {
 				return err
 			}
 			return s.verdict(b, run.Summary{}, tally)

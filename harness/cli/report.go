@@ -23,7 +23,7 @@ import (
 func (s streams) reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "report",
-		Usage: "compute the scores of a store and write its report",
+		Usage: "compute the scores of a store, write its report and print it in brief",
 		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
 			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
 		ArgsUsage: "[STORE.sqlite]",
@@ -31,6 +31,8 @@ func (s streams) reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "rules", Usage: "score by these `RULES`, into a folder of its own: paper, or released (the authors' code where it differs)"},
 			&cli.IntFlag{Name: "examples", Value: mostExamples, Usage: "show `N` trials of each study whole"}, digitsFlag(),
 			&cli.BoolFlag{Name: "all-models", Usage: "show also models that bench.yaml has no more"},
+			&cli.BoolFlag{Name: "all", Usage: "print every table"},
+			&cli.StringFlag{Name: "table", Usage: "print only these tables, `TABLE,...`"},
 			&cli.StringFlag{Name: "latex", Usage: "print only this `TABLE`, as LaTeX"},
 			&cli.StringFlag{Name: "columns", Usage: "with --latex: these columns in this order, `COLUMN,...`"}},
 		Action: func(c *cli.Context) error {
@@ -43,6 +45,9 @@ func (s streams) reportCommand() *cli.Command {
 			}
 			if c.IsSet("columns") && c.String("latex") == "" {
 				return usage("report: --columns picks from one table: add --latex TABLE")
+			}
+			if err := onlyOne(c, "all", "table", "latex", "json"); err != nil {
+				return err
 			}
 			rules := c.String("rules")
 			if rules != "" && !slices.Contains(results.Rules(), rules) {
@@ -74,7 +79,7 @@ func (s streams) reportCommand() *cli.Command {
 				st = again
 			}
 			err = s.publish(c.Context, st, path, publication{json: c.Bool("json"), figures: figures(c), examples: c.Int("examples"), config: c.String("config"), suffix: suffix, digits: style,
-				all: c.Bool("all-models"), latex: c.String("latex"), columns: commaList(c.String("columns"))})
+				all: c.Bool("all-models"), whole: c.Bool("all"), tables: commaList(c.String("table")), latex: c.String("latex"), columns: commaList(c.String("columns"))})
 			return cmp.Or(err, unmeasured)
 		},
 	}
@@ -103,15 +108,30 @@ const mostExamples = 4
 type publication struct {
 	json     bool
 	figures  []string      // file types
-	brief    bool          // print each study's overview alone
+	whole    bool          // print every table
+	tables   []string      // print these alone, and write no files
 	examples int           // of each study
 	pics     page.Pictures // nil: look for them with config
 	config   string        // the bench.yaml to look with
 	suffix   string        // of the folder
 	digits   results.Digits
 	all      bool   // show models that are not in bench.yaml, too
-	latex    string // the table that is printed alone; "": all are, and files are written
+	latex    string // the table that is printed alone, and no files are written; "": none
 	columns  []string
+}
+
+// onlyOne refuses flags that do not go together.
+func onlyOne(c *cli.Context, flags ...string) error {
+	var set []string
+	for _, f := range flags {
+		if c.IsSet(f) {
+			set = append(set, "--"+f)
+		}
+	}
+	if len(set) > 1 {
+		return usage("%s: expected one of %s, found %s", c.Command.Name, "--"+strings.Join(flags, ", --"), strings.Join(set, " and "))
+	}
+	return nil
 }
 
 func digitsFlag() cli.Flag {
@@ -142,6 +162,9 @@ func (s streams) publish(ctx context.Context, st *store.Store, store string, how
 	if how.latex != "" {
 		return cmp.Or(s.latex(secs, meta, how), s.ifDamaged(ctx, store, damage))
 	}
+	if len(how.tables) > 0 {
+		return cmp.Or(s.tables(secs, meta, how.tables), s.ifDamaged(ctx, store, damage))
+	}
 	if how.examples > 0 {
 		if how.pics == nil {
 			how.pics = page.AtHand(ctx, how.config, man)
@@ -160,34 +183,63 @@ func (s streams) publish(ctx context.Context, st *store.Store, store string, how
 	if how.json {
 		return cmp.Or(report.JSON(s.Out, secs, meta), unwritten, s.ifDamaged(ctx, store, damage))
 	}
-	shown, more := secs, ""
-	if how.brief {
-		shown, more = page.Overview(secs), "; assay report prints every table"
+	at := filepath.Join(dir, report.Page)
+	if how.whole {
+		if err := report.Terminal(s.Out, secs, meta, s.Width()); err != nil || unwritten != nil {
+			return cmp.Or(err, unwritten)
+		}
+		_, err = fmt.Fprintf(s.Out, "\nreport: %s\n", at)
+		return cmp.Or(err, s.ifDamaged(ctx, store, damage))
 	}
-	if err := report.Terminal(s.Out, secs, shown, meta, s.Width()); err != nil || unwritten != nil {
+	more := []string{"report: " + at, "more: assay report --table NAME prints one table (" + strings.Join(report.MainTables(secs), ", ") + "); assay report --all prints all"}
+	if err := report.Summary(s.Out, secs, meta, s.Width(), more...); err != nil || unwritten != nil {
 		return cmp.Or(err, unwritten)
 	}
-	_, err = fmt.Fprintf(s.Out, "\nreport: %s%s\n", filepath.Join(dir, report.Page), more)
-	return cmp.Or(err, s.ifDamaged(ctx, store, damage))
+	return s.ifDamaged(ctx, store, damage)
+}
+
+// tableNamed finds a table by its name.
+func tableNamed(secs []results.Section, meta report.Meta, flag, name string) (results.Table, error) {
+	var names []string
+	for _, t := range report.Tables(secs, meta) {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return results.Table{}, usage("report: --%s: there is no table %s%s; tables: %s", flag, name, text.DidYouMean(name, names), strings.Join(names, ", "))
+}
+
+// tables prints some tables.
+func (s streams) tables(secs []results.Section, meta report.Meta, names []string) error {
+	var list []results.Table
+	for _, name := range names {
+		t, err := tableNamed(secs, meta, "table", name)
+		if err != nil {
+			return err
+		}
+		list = append(list, t)
+	}
+	for _, t := range list {
+		if err := report.TerminalTable(s.Out, t, meta, s.Width()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // latex prints one table.
 func (s streams) latex(secs []results.Section, meta report.Meta, how publication) error {
-	var names []string
-	for _, t := range report.Tables(secs) {
-		if t.Name != how.latex {
-			names = append(names, t.Name)
-			continue
-		}
-		if len(how.columns) > 0 {
-			var err error
-			if t, err = report.Columns(t, how.columns); err != nil {
-				return usage("report: --columns: %w", err)
-			}
-		}
-		return report.LaTeX(s.Out, t, meta)
+	t, err := tableNamed(secs, meta, "latex", how.latex)
+	if err != nil {
+		return err
 	}
-	return usage("report: --latex: there is no table %s%s; there are %s", how.latex, text.DidYouMean(how.latex, names), strings.Join(names, ", "))
+	if len(how.columns) > 0 {
+		if t, err = report.Columns(t, how.columns); err != nil {
+			return usage("report: --columns: %w", err)
+		}
+	}
+	return report.LaTeX(s.Out, t, meta)
 }
 
 func (s streams) ifDamaged(ctx context.Context, path string, damage error) error {

@@ -116,7 +116,7 @@ func (s streams) run(c *cli.Context) error {
 		}
 		return environment(err)
 	}
-	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), brief: true, examples: mostExamples, pics: page.Rendered{Sent: b.Sent(p)}}); err != nil {
+	if err := s.publish(ctx, st, b.Config.Store, publication{json: c.Bool("json"), figures: figures(c), examples: mostExamples, pics: page.Rendered{Sent: b.Sent(p)}}); err != nil {
 		return err
 	}
 	if c.IsSet("pilot") {

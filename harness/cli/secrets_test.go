@@ -119,12 +119,13 @@ studies: {cot: {dataset: chest, arms: [direct], timed: false, rubrics: {accuracy
 		}
 	}
 	has(command("doctor"), "judge gpt: a short request was answered")
-	has(command("run"), "judge far")
+	command("run")
+	has(command("report", "--all"), "judge far")
 	if asked.Load() == 0 {
 		t.Fatal("the proxy was not asked")
 	}
 	command("judge")
-	has(command("report"), "j at hosted openai")
+	has(command("report", "--all"), "j at hosted openai")
 	has(command("show", "--item", "case-00001"), "I was sent [key]")
 	for _, rows := range []string{"trials", "judgments", "attempts"} {
 		if out := command("export", "--rows", rows); strings.Count(out, "\n") < 3 {

@@ -229,25 +229,6 @@ func hasTrials(ctx context.Context, st *store.Store, study string) (bool, error)
 	return false, nil
 }
 
-// Overview is each study's first section, which sums it up, with the findings
-// and warnings of its others.
-func Overview(secs []results.Section) []results.Section {
-	var out []results.Section
-	for _, s := range secs {
-		if n := len(out); n > 0 && out[n-1].Study == s.Study {
-			out[n-1].Notes = append(out[n-1].Notes, s.Notes...)
-			for _, w := range s.Warnings {
-				out[n-1].Warn(results.Warning{Text: w, Doubt: s.Doubts[w]})
-			}
-			out[n-1].Methods = append(out[n-1].Methods, s.Methods...)
-			continue
-		}
-		s.Notes, s.Warnings, s.Doubts, s.Methods = slices.Clone(s.Notes), slices.Clone(s.Warnings), maps.Clone(s.Doubts), slices.Clone(s.Methods)
-		out = append(out, s)
-	}
-	return out
-}
-
 // Meta is what a report says of its run. What of a damaged store cannot be
 // counted is left out: the sections say what is damaged.
 func Meta(ctx context.Context, st *store.Store, man results.Manifest) (report.Meta, error) {

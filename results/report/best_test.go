@@ -78,12 +78,20 @@ func TestBestSentenceFollowsPairs(t *testing.T) {
 		c.Better = better
 		tab := findingsTable(better, names, cells...)
 		tab.Columns[2].Unit = "%"
-		got := say(tab, 2, c, nil)
-		if is := strings.Contains(got, ", clearly the "); is != (clear && n > 1) {
-			t.Fatalf("%s\nclear %v, %v", got, clear, values)
-		}
-		if level != strings.Contains(got, " together with ") {
-			t.Fatalf("%s\nshared %v", got, level)
+		found, _ := bestOf(tab, 2, c, nil)
+		got := said("best", found)
+		for _, s := range []string{got, said("short", found)} {
+			if is := strings.Contains(s, " clearly the "); is != (clear && n > 1) {
+				t.Fatalf("%s\nclear %v, %v", s, clear, values)
+			}
+			if level != strings.Contains(s, " together with ") {
+				t.Fatalf("%s\nshared %v", s, level)
+			}
+			for _, other := range near {
+				if !level && !strings.Contains(s, other) {
+					t.Fatalf("%s\ndoes not name %s", s, other)
+				}
+			}
 		}
 		for _, other := range near {
 			if !level && !strings.Contains(got, fmt.Sprintf("%s %s", other, findingsGap(c.pairs[[2]string{names[best], other}]))) {

@@ -24,6 +24,8 @@ type answer struct {
 	Says   []string        `json:"says"`
 	Groups []headlineGroup `json:"groups"` // of the table's columns behind the first
 	Titles []string        `json:"-"`      // of the columns, where the groups are said already
+	Short  []string        `json:"-"`      // Says in fewer words
+	of     []results.Headline
 }
 
 // headlineGroup is columns of one study that stand together.
@@ -71,6 +73,7 @@ func MainResults(sections []results.Section) *answer {
 	a.Titles = []string{"Model"}
 	for _, c := range columns {
 		a.Titles = append(a.Titles, c.Column.Title)
+		a.of = append(a.of, c.Headline)
 		told := c.Column
 		if len(a.Groups) > 1 {
 			told.Title = c.study + ": " + told.Title
@@ -92,14 +95,14 @@ func MainResults(sections []results.Section) *answer {
 	}
 	for j, c := range columns {
 		if c.Main {
-			if s := say(a.Table, j+1, c, columns); s != "" {
-				a.Says = append(a.Says, s)
+			if b, ok := bestOf(a.Table, j+1, c, columns); ok {
+				a.Says, a.Short = append(a.Says, said("best", b)), append(a.Short, said("short", b))
 			}
 		}
 	}
 	for _, s := range sections {
 		if s.First && len(s.Tables) > 0 {
-			a.Whole, a.Says = append(a.Whole, s.Tables[0]), append(a.Says, s.Notes...)
+			a.Whole, a.Says, a.Short = append(a.Whole, s.Tables[0]), append(a.Says, s.Notes...), append(a.Short, s.Notes...)
 		}
 	}
 	a.Figure = figure(models, columns)
@@ -292,17 +295,18 @@ type best struct {
 	Low, High                                string
 	Word                                     string   // highest or lowest
 	All                                      int      // models that have a value
-	Level, Near, Untested                    []string // of these: with the same one, not clearly apart, not compared
+	Level, Near, Untested                    []string // of these: with the same one, not clearly apart and how far, not compared
+	Close                                    []string // names of Near
 	At                                       string   // what counts of what is swept
 	Prices                                   []string
 	Per                                      string // what these are for
 }
 
-// say names the best model of a column, whether it is clearly so, and its price.
-func say(t results.Table, j int, c column, all []column) string {
+// bestOf is the best model of a column, whether it is clearly so, and its price; false: none has a value.
+func bestOf(t results.Table, j int, c column, all []column) (best, bool) {
 	i := leading(t, j, rowsOf(t))
 	if i < 0 {
-		return ""
+		return best{}, false
 	}
 	model, e := t.Rows[i][0].Text, *t.Rows[i][j].Estimate
 	b := best{Study: text.Visible(c.study), Column: lower(text.Visible(c.Column.Title)), Model: text.Visible(model), Unit: unit(c.Unit),
@@ -322,11 +326,11 @@ func say(t results.Table, j int, c column, all []column) string {
 		case !tested:
 			b.Untested = append(b.Untested, name)
 		case !leads(c.Better, p):
-			b.Near = append(b.Near, name+" "+findingsGap(p))
+			b.Near, b.Close = append(b.Near, name+" "+findingsGap(p)), append(b.Close, name)
 		}
 	}
 	b.Prices, b.Per = prices(model, c, all)
-	return said("best", b)
+	return b, true
 }
 
 // prices are what a model takes for a column: of the same row, where there are any of it.
@@ -381,6 +385,15 @@ func unit(u string) string {
 		return ""
 	}
 	return " " + text.Visible(u)
+}
+
+// few names at most three.
+func few(s []string) string {
+	const most = 3
+	if len(s) > most+1 {
+		s = append(s[:most:most], fmt.Sprintf("%d more", len(s)-most))
+	}
+	return listed(s)
 }
 
 func listed(s []string) string {

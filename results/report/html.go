@@ -228,7 +228,7 @@ func newHTMLAnswer(a answer, m Meta) (*htmlAnswer, error) {
 	for j, c := range g.cols {
 		h := htmlColumn{Title: visible(a.Titles[j]), Unit: c.unit, Help: c.help, Numeric: c.numeric}
 		if short, cut := strings.CutSuffix(c.unit, perThousand); cut {
-			h.Unit, t.Caption = short, "Energy and money are those of 1,000 answers."
+			h.Unit, t.Caption = short, "Energy and money are per 1,000 answers."
 		}
 		n := map[string]bool{}
 		for _, row := range g.rows {

@@ -67,8 +67,8 @@ func LaTeX(w io.Writer, t results.Table, m Meta) error {
 	return writeLaTeX(w, out)
 }
 
-// Tables are those of sections, behind what the report begins with.
-func Tables(sections []results.Section) []results.Table {
+// Tables are those of sections and of the methods, behind what the report begins with.
+func Tables(sections []results.Section, m Meta) []results.Table {
 	var out []results.Table
 	if a := MainResults(sections); a != nil {
 		out = append(out, a.Table)
@@ -76,7 +76,7 @@ func Tables(sections []results.Section) []results.Table {
 	for _, s := range sections {
 		out = append(out, s.Tables...)
 	}
-	return out
+	return append(out, section(m.Run, true, sections...).Tables...)
 }
 
 // Columns is a table with the columns that name its rows and those that are named, in

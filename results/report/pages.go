@@ -35,6 +35,24 @@ func firstPage(sections []results.Section) (first []results.Section, more bool) 
 	return filled(first), more
 }
 
+// MainTables are the names of the first page's tables: what a report begins with, and the first
+// table of each study.
+func MainTables(sections []results.Section) (names []string) {
+	if a := MainResults(sections); a != nil {
+		names = append(names, headline)
+		for _, t := range a.Whole {
+			names = append(names, t.Name)
+		}
+	}
+	first, _ := firstPage(sections)
+	for i, s := range first {
+		if (i == 0 || s.Study != first[i-1].Study) && s.Study != "" && len(s.Tables) > 0 {
+			names = append(names, s.Tables[0].Name)
+		}
+	}
+	return names
+}
+
 // filled are the sections that have a table or a figure.
 func filled(sections []results.Section) []results.Section {
 	return slices.DeleteFunc(slices.Clone(sections), func(s results.Section) bool { return len(s.Tables)+len(s.Figures) == 0 })

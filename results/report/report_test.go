@@ -127,7 +127,7 @@ func figures() []results.Figure {
 // renderers by golden file.
 func renderers() map[string]func(io.Writer, []results.Section, Meta) error {
 	terminal := func(width int) func(io.Writer, []results.Section, Meta) error {
-		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, s, m, width) }
+		return func(w io.Writer, s []results.Section, m Meta) error { return Terminal(w, s, m, width) }
 	}
 	return map[string]func(io.Writer, []results.Section, Meta) error{
 		"report.md": markdown, "report.html": HTML, AllTables: allTables, "report.json": JSON, "report-80.txt": terminal(80), "report-120.txt": terminal(120), "report-400.txt": terminal(400),
@@ -365,7 +365,7 @@ func TestWidth(t *testing.T) {
 	sections, m := fixture(true)
 	for width := 40; width <= 200; width++ {
 		var b bytes.Buffer
-		if err := Terminal(&b, sections, sections, m, width); err != nil {
+		if err := Terminal(&b, sections, m, width); err != nil {
 			t.Fatal(err)
 		}
 		for i, l := range strings.Split(b.String(), "\n") {

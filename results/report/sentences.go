@@ -13,7 +13,7 @@ import (
 var sentenceForms string
 
 var sentenceForm = template.Must(template.New("").Funcs(template.FuncMap{
-	"join": strings.Join, "listed": listed, "count": results.Count, "value": reflect.Indirect,
+	"join": strings.Join, "listed": listed, "few": few, "count": results.Count, "value": reflect.Indirect,
 }).Parse(sentenceForms))
 
 // said is one of the sentences of sentences.tmpl about something.

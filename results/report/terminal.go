@@ -11,10 +11,10 @@ import (
 	"assay/results"
 )
 
-// Terminal prints the answer of all sections, and those that are shown, as plain text of at
-// most width columns (40 or more; wide tables are broken up, their first columns repeated).
-func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) error {
-	check(all)
+// Terminal prints everything as plain text of at most width columns (40 or more; wide tables are
+// broken up, their first columns repeated).
+func Terminal(w io.Writer, sections []results.Section, m Meta, width int) error {
+	check(sections)
 	p := &printer{width: max(width, 40)}
 	p.line(visible(m.Title))
 	p.line(strings.Repeat("=", min(p.width, max(1, wide(visible(m.Title))))))
@@ -23,7 +23,7 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 		p.wrap("!! ", "!! ", b)
 	}
 	p.line("")
-	if a := MainResults(all); a != nil {
+	if a := MainResults(sections); a != nil {
 		p.list("> ", a.Says)
 		p.line("")
 		p.grid(newGrid(a.Table, m))
@@ -36,6 +36,9 @@ func Terminal(w io.Writer, all, sections []results.Section, m Meta, width int) e
 	}
 	p.wrap("", "", reading)
 	for i, s := range append(sections[:len(sections):len(sections)], section(m.Run, false, sections...)) {
+		if i < len(sections) && len(s.Tables)+len(s.Notes)+len(s.Warnings) == 0 {
+			continue
+		}
 		p.line("")
 		p.line(visible(s.Title))
 		p.line(strings.Repeat("-", min(p.width, max(1, wide(visible(s.Title))))))
@@ -75,6 +78,7 @@ func TerminalTable(w io.Writer, t results.Table, m Meta, width int) error {
 type printer struct {
 	b     strings.Builder
 	width int
+	most  int // lines; 0: any number
 }
 
 func (p *printer) line(s string) { p.b.WriteString(strings.TrimRight(s, " ") + "\n") }

@@ -13,7 +13,7 @@ func TestTerminalSaysTheSameOnce(t *testing.T) {
 		Notes:    []string{"one: 9 proven cold.", "two: 9 proven cold.", "three: 8 proven cold."},
 		Warnings: []string{"one: too short.", "without a subject", "two: too short."}}
 	var b strings.Builder
-	if err := Terminal(&b, []results.Section{s}, []results.Section{s}, Meta{Title: "t"}, 80); err != nil {
+	if err := Terminal(&b, []results.Section{s}, Meta{Title: "t"}, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := "* one; two: 9 proven cold.\n* three: 8 proven cold.\n! one; two: too short.\n! without a subject\n"
@@ -30,7 +30,7 @@ func TestMethodsTakeWhatSectionsSay(t *testing.T) {
 		t.Error(got)
 	}
 	for name, print := range map[string]func(*strings.Builder) error{
-		"terminal": func(b *strings.Builder) error { return Terminal(b, sections, sections, Meta{Title: "t"}, 200) },
+		"terminal": func(b *strings.Builder) error { return Terminal(b, sections, Meta{Title: "t"}, 200) },
 		"markdown": func(b *strings.Builder) error { return markdown(b, sections, Meta{Title: "t"}) },
 		"html":     func(b *strings.Builder) error { return HTML(b, sections, Meta{Title: "t"}) },
 		"json":     func(b *strings.Builder) error { return JSON(b, sections, Meta{Title: "t"}) },
