@@ -215,7 +215,7 @@ func scorers() []suite {
 			{"who lies behind leads", "leads", "Higher", "Lower"},
 			{"the least value leads", "leading", "*e.Value > best", "*e.Value < best"},
 			{"a difference keeps its sign the other way round", "pairsOf", "0 - *v", "0 + *v"},
-			{"a model that was not compared is not clearly behind", "say", "!tested", "!tested && false"},
+			{"a model that was not compared is not clearly behind", "bestOf", "!tested", "!tested && false"},
 		}},
 		{dir: "harness/score", mutants: []mutant{
 			{"an item drawn often counts once", "draws.Next", "float64(times)", "1."},
