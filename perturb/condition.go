@@ -170,6 +170,16 @@ func (c Condition) Params() []Param {
 	return slices.DeleteFunc(s.Params, func(p Param) bool { return s.needs[p.Name] != "" && s.needs[p.Name] != o.Fill })
 }
 
+// Thickness is that of the boxes that the condition draws, in pixels; false: it draws none.
+func (c Condition) Thickness() (pixels float64, drawn bool) {
+	for _, op := range c.Ops {
+		if op.Name == "box" {
+			return op.value("thickness_px"), true
+		}
+	}
+	return 0, false
+}
+
 // DrawsNothing says of a condition that its only change would be drawn, and that
 // there is no place to draw it: the answer it points to is no place.
 func (c Condition) DrawsNothing() bool {

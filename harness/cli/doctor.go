@@ -28,6 +28,7 @@ func (s streams) doctorCommand() *cli.Command {
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
 			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, databaseFlag(),
+			&cli.BoolFlag{Name: "sight", Usage: "only have every model read a chart of 60 questions: the smallest letters and blobs, the least contrast, colours, sides, order of images"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
 		},
 		Action: func(c *cli.Context) error {
@@ -45,9 +46,13 @@ func (s streams) doctorCommand() *cli.Command {
 			prompts, unread := longestOf(c.Context, cfg)
 			srv := servers.NewServers(experiment.Setup(cfg))
 			defer srv.Close()
-			found := doctor.Examine(c.Context, doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
+			patient := doctor.Patient{Config: cfg.Served(), Activity: srv.Activity, Backend: srv.Backend,
 				Endpoint: func(model string) (run.Endpoint, error) { return experiment.Connect(cfg, model, srv) },
-				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Version: thisBuild().Version, Quick: c.Bool("quick")})
+				Prompts:  prompts, Unread: unread, System: os.DirFS("/"), Version: thisBuild().Version, Quick: c.Bool("quick")}
+			if c.Bool("sight") {
+				return s.sight(c, cfg.Store, patient)
+			}
+			found := doctor.Examine(c.Context, patient)
 			if c.Bool("json") {
 				if err := s.JSON(found); err != nil {
 					return err
@@ -58,6 +63,28 @@ func (s streams) doctorCommand() *cli.Command {
 			return verdictOf(c, &found)
 		},
 	}
+}
+
+// sight has models read the chart, and keeps what they saw beside the store.
+func (s streams) sight(c *cli.Context, db string, p doctor.Patient) error {
+	seen, found := doctor.Look(c.Context, p, func(model string, done, of int) {
+		if done%20 == 0 {
+			fmt.Fprintf(s.Err, "model %s: %d of %d questions of the chart\n", model, done, of)
+		}
+	})
+	if len(seen) > 0 {
+		if err := doctor.KeepSights(db, seen); err != nil {
+			return environment(err)
+		}
+	}
+	if c.Bool("json") {
+		if err := s.JSON(map[string]any{"sights": seen, "findings": found.Findings}); err != nil {
+			return err
+		}
+	} else {
+		printDiagnosis(s.Out, &found)
+	}
+	return verdictOf(c, &found)
 }
 
 // reap ends what a killed run of a store left, if no run has the store now.

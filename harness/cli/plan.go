@@ -2,10 +2,12 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"assay/harness/doctor"
 	"assay/harness/experiment"
 	"assay/harness/plan"
 	"assay/results"
@@ -40,12 +42,24 @@ func (s streams) planCommand() *cli.Command {
 			case err != nil:
 				return environment(err)
 			}
+			s.tooThin(b.Config.Store, p)
 			if c.Bool("json") {
 				return s.JSON(pre)
 			}
 			printPreview(s.Out, pre)
 			return nil
 		},
+	}
+}
+
+// tooThin says which boxes are thinner than what models saw of the doctor's chart.
+func (s streams) tooThin(db string, p *plan.Plan) {
+	lines, err := doctor.TooThin(db, p)
+	if err != nil {
+		lines = []string{err.Error()}
+	}
+	for _, line := range lines {
+		fmt.Fprintln(s.Err, "warning:", line)
 	}
 }
 
