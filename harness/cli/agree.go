@@ -25,10 +25,7 @@ import (
 // agreeCommand is the command agree.
 func agreeCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "agree",
-		Usage: "how well judges agree with people who rated the same answers",
-		Description: "Ratings are CSV or JSON lines with case, rater, axis and score, or the JSON lines of the cot-eval reader study, a file for each rater.\n" +
-			"Half of the rated answers choose a judge and half say how good it is; which is which is kept in the store.",
+		Name:      "agree",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			repeated{&cli.StringSliceFlag{Name: "ratings", Required: true, Usage: "a `FILE` of ratings; again for each rater", TakesFile: true}},
@@ -72,7 +69,7 @@ func (s streams) agree(c *cli.Context, path string, files []agree.File, o agree.
 			err = errors.Join(w.PutManifest(ctx, man), w.Close())
 		}
 		if err != nil {
-			fmt.Fprintf(s.Err, "which answers choose a judge could not be kept in the store: %v\n", err)
+			fmt.Fprintf(s.Err, "the store could not keep which answers choose a judge: %v\n", err)
 		}
 		return ctx.Err()
 	})
@@ -103,10 +100,7 @@ func refused(name string, err error) error {
 // rateSample is the command people sample.
 func (s streams) rateSample() *cli.Command {
 	return &cli.Command{
-		Name:  "sample",
-		Usage: "draw answers at random for people to rate, and keep with which probability",
-		Description: "Items are drawn within strata, then answers to them that the filters name, as many as --answers says. The file holds what a rater is shown, in an order of chance, without model and condition.\n" +
-			"Ratings of these answers correct the means of judged scores: assay people agree.",
+		Name:      "sample",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(),
 			studyFlag("the study", "the only one of the store"),

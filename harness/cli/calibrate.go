@@ -22,11 +22,7 @@ import (
 
 func (s streams) calibrateCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "calibrate",
-		Usage: "gain and offset of the GPUs' sensors, by a power meter that was watched beside them",
-		Description: "Takes the last session of a store in which GPUs and a plug (telemetry.meters) were watched, finds stretches of even power at three heights or more, and fits each\n" +
-			"figure of each GPU on them. telemetry.calibration in bench.yaml names the file that is written. A fit that does not deserve it is refused. A plug shows the whole machine:\n" +
-			"--efficiency is the part of its watts that its power supply passes on, --others what the machine draws without the GPU.",
+		Name:      "calibrate",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "calibration.json", Usage: "the `FILE` to write, JSON"},

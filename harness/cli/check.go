@@ -10,11 +10,7 @@ import (
 
 func (s streams) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "check",
-		Usage: "measure phantoms of known truth with the whole instrument, and compare",
-		Description: "Runs phantom readers and judges through adapters, runner, judges and scores of both studies. Scores where nothing is\n" +
-			"sampled have to equal the readers' ledger; other intervals should hold what readers and judges were built to give,\n" +
-			"among them the slope of answers over the strength of a cue. Times show how busy this machine is and decide nothing.",
+		Name: "check",
 		Flags: []cli.Flag{jsonFlag(),
 			&cli.IntFlag{Name: "items", Value: 32, Usage: "use `N` phantom cases"},
 			seedFlag(7, "cases, readers and judges"),

@@ -40,7 +40,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	}
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if lost := out.Failed(); lost != nil && (err == nil || errors.Is(err, lost)) {
-		err = environment(fmt.Errorf("what was to be printed is incomplete: %w", lost))
+		err = environment(fmt.Errorf("the output is incomplete: %w", lost))
 	}
 	var store *results.Trouble
 	var already told
@@ -96,7 +96,7 @@ func newApp(s streams) *cli.App {
 	app := &cli.App{
 		Name:                      "assay",
 		Usage:                     "measure vision-language models on your own workstation",
-		Description:               "assay drives models behind model servers (" + strings.Join(kinds.Names(false), ", ") + "), times every request, judges the answers and prints the tables of a study. Without a bench.yaml of your own, the one in this folder runs phantom cases on phantom readers.",
+		Description:               "Asks models behind model servers (" + strings.Join(kinds.Names(false), ", ") + "), times every request, judges the answers and writes the report of a study.",
 		Reader:                    s.In,
 		Writer:                    s.Out,
 		ErrWriter:                 s.Err,
@@ -121,7 +121,7 @@ func newApp(s streams) *cli.App {
 	for _, cmd := range app.Commands {
 		quiet("assay", cmd)
 	}
-	withExamples("", app.Commands, examplesOf())
+	explain("", app.Commands, explanations())
 	return app
 }
 

@@ -32,10 +32,35 @@ func TestEveryCommandHasAScript(t *testing.T) {
 			if !strings.Contains(all.String(), "exec assay "+prefix+c.Name) {
 				t.Errorf("no script runs assay %s%s", prefix, c.Name)
 			}
-			if c.Usage == "" {
-				t.Errorf("assay %s%s has no usage line", prefix, c.Name)
-			}
 		}
 	}
 	walk("", newApp(streams{}).Commands)
+}
+
+// TestEveryCommandIsExplained: one short sentence and two or three examples each.
+func TestEveryCommandIsExplained(t *testing.T) {
+	all := explanations()
+	everyCommand("", newApp(streams{}).Commands, func(path string, c *cli.Command) {
+		e := all[path]
+		delete(all, path)
+		if e.Short == "" || len(e.Short) > 90 || strings.HasSuffix(e.Short, ".") {
+			t.Errorf("assay %s: %q is no short sentence", path, e.Short)
+		}
+		if len(e.More) > 560 {
+			t.Errorf("assay %s: %d characters are too many: what is seldom needed stands in docs", path, len(e.More))
+		}
+		if n := len(e.Examples); n < 2 || n > 3 {
+			t.Errorf("assay %s has %d examples", path, n)
+		}
+		for _, x := range e.Examples {
+			if !strings.HasPrefix(x+" ", "assay "+path+" ") {
+				t.Errorf("assay %s shows %s", path, x)
+			}
+		}
+	})
+	for path, e := range all {
+		if len(e.Examples) > 0 {
+			t.Errorf("there is no command %s", path)
+		}
+	}
 }

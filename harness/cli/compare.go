@@ -16,12 +16,7 @@ import (
 // compareCommand is the command compare.
 func compareCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "compare",
-		Usage: "put runs beside each other: what the same items scored in both, and what changed beyond noise",
-		Description: "The first store is A; each other one is compared with it, B less A, over the trials that both have. Where both have one\n" +
-			"model, these are compared whatever their names. A row is beyond noise when its p, corrected for all rows (Holm), is under\n" +
-			"0.05. Runs of other data are refused; other prompts, settings and machines are said, and times of other machines left out.\n\n" +
-			"   assay compare --fail-on \"cot.accuracy < -2pt\" before.sqlite after.sqlite",
+		Name:      "compare",
 		ArgsUsage: "A.sqlite B.sqlite...",
 		Flags: []cli.Flag{jsonFlag(),
 			&cli.BoolFlag{Name: "all", Usage: "print unchanged rows too"},

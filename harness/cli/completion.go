@@ -33,7 +33,6 @@ complete -c assay -s c -l config -r -F
 func (s streams) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print a completion script: source <(assay completion bash)",
 		ArgsUsage: "bash|zsh|fish",
 		Action: func(c *cli.Context) error {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}

@@ -12,9 +12,6 @@ import (
 func (s streams) configSchema() *cli.Command {
 	return &cli.Command{
 		Name:  "schema",
-		Usage: "print the JSON Schema of bench.yaml, for editors that check and complete it",
-		Description: "Begin the bench.yaml with a line # yaml-language-server: $schema=FILE, in editors with a YAML language server. " +
-			"docs/bench.md has the same to read. What goes beyond one value (names that have to stand somewhere, files that have to be there) assay plan checks.",
 		Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "write it to this `FILE`", TakesFile: true}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {

@@ -17,10 +17,7 @@ import (
 // contaminationCommand is the command contamination; version and revision are assay's.
 func contaminationCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
-		Name:  "contamination",
-		Usage: "ask whether models have seen the texts of a data set before (MELD)",
-		Description: "Models go on with the first half of each text, without a chat template where their server can, and what they write is compared with the second half and with that of another text.\n" +
-			"Every continuation is stored beside the run's store; the same command goes on where it stopped, and asks nothing twice. Exit code 1: some texts have no continuation.",
+		Name: "contamination",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			datasetFlag(), modelsFlag(),
 			&cli.StringFlag{Name: "text", Value: curate.TextKinds()[0], Usage: "the `TEXT` of an item: " + strings.Join(curate.TextKinds(), ", ") + "; the question of a case is its history"},
@@ -51,7 +48,7 @@ func contaminationCommand(s streams, version, revision string) *cli.Command {
 			case errors.As(lost, &refused):
 				return usage("contamination: %w", lost)
 			case r == nil && c.Context.Err() != nil:
-				return interrupted("interrupted: what models went on with is stored in %s; the same command goes on from there", curate.StoreOf(b.Config.Store))
+				return interrupted("interrupted: the continuations so far are stored in %s; the same command continues from there", curate.StoreOf(b.Config.Store))
 			case r == nil:
 				return environment(lost)
 			}

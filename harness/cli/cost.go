@@ -18,10 +18,7 @@ import (
 
 func (s streams) costCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "cost",
-		Usage: "GPU-hours, energy and money: per answer, per correct answer, for the full data set",
-		Description: "Computed from the store. Prices come from cost: in bench.yaml, where there is one, and are kept in the store, so that a change of a price needs no new run.\n" +
-			"Before any money is spent, assay run --pilot N measures a few items and projects the whole.",
+		Name:      "cost",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags:     []cli.Flag{configFlag(), jsonFlag(), digitsFlag()},
 		Action: func(c *cli.Context) error {

@@ -237,7 +237,7 @@ func (w wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 		return made, context.Cause(parent)
 	}
 	if seeing(made.Models) == 0 {
-		return made, fmt.Errorf("no model at %s sees pictures (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, some(names))
+		return made, fmt.Errorf("no model at %s sees images (%s); give it a vision-language model, for llama.cpp with --mmproj", w.URL, some(names))
 	}
 	return made, nil
 }

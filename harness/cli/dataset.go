@@ -25,10 +25,8 @@ func regionsUsage() string {
 // datasetCheck is the command dataset check.
 func (s streams) datasetCheck() *cli.Command {
 	return &cli.Command{
-		Name:        "check",
-		Usage:       "read a data set and print every bad row and what there is of each kind",
-		Description: "PATH is a folder in M3CoTBench's, TAIX-VQA's or MedThinkVQA's format or of Parquet files, or a CSV, TSV, JSONL or Parquet file; its content decides. Exit code 1: something is wrong with it.",
-		ArgsUsage:   "PATH",
+		Name:      "check",
+		ArgsUsage: "PATH",
 		Flags: []cli.Flag{jsonFlag(),
 			&cli.StringFlag{Name: "kind", Usage: "read it as this `KIND`: " + strings.Join(dataset.Kinds(), ", "), DefaultText: "its content decides"},
 			&cli.StringFlag{Name: "split", Usage: "only this `SPLIT`; of TAIX-VQA and MedThinkVQA one of " + strings.Join(dataset.Splits(), ", ")},

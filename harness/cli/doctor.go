@@ -19,17 +19,13 @@ import (
 
 func (s streams) doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "look at servers, devices and the machine before a run, and say what to change",
-		Description: "Every server of bench.yaml is asked who it is, and every model answers three short requests: new, repeated, and repeated with caches kept cold. Requests for one token count the longest prompt that is planned for it, which is compared with its context. Nothing is stored.\n" +
-			"With --fleet, machines are compared that are to work on one run: files that assay doctor --json printed on each, or without files the workers in the fleet's database.\n" +
-			"Exit code 0: a run can begin; 3: something stands in its way; with --strict, 1: something is worth a look.",
+		Name:      "doctor",
 		ArgsUsage: "[--fleet FILE.json...]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
 			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, databaseFlag(),
 			&cli.BoolFlag{Name: "sight", Usage: "only have every model read a chart of 60 questions: the smallest letters and blobs, the least contrast, colours, sides, order of images"},
-			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 when something is worth a look"},
+			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 if there is a warning"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("fleet") {
@@ -108,9 +104,9 @@ func verdictOf(c *cli.Context, found *doctor.Diagnosis) error {
 	case c.Context.Err() != nil:
 		return context.Cause(c.Context)
 	case problems > 0:
-		return environment(fmt.Errorf("doctor: %d problems stand in the way of a run", problems))
+		return environment(fmt.Errorf("doctor: %d problems prevent a run", problems))
 	case warnings > 0 && c.Bool("strict"):
-		return failures("doctor: %d things are worth a look", warnings)
+		return failures("doctor: %d warnings", warnings)
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func workingContext(ids []backends.Identity) int {
 
 // about is what a server says of a model, on one line.
 func about(id backends.Identity) string {
-	parts := []string{"sees pictures"}
+	parts := []string{"sees images"}
 	switch {
 	case blind(id):
-		parts[0] = "sees no pictures"
+		parts[0] = "sees no images"
 	case id.Vision == nil:
-		parts[0] = "does not say whether it sees pictures"
+		parts[0] = "does not say whether it sees images"
 	}
 	for _, f := range []string{id.Parameters, id.Quantisation} {
 		if f != "" {

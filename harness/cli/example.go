@@ -16,10 +16,8 @@ import (
 // example is the command dataset example.
 func (s streams) example() *cli.Command {
 	return &cli.Command{
-		Name:        "example",
-		Usage:       "write a tiny data set of a kind, to look at, to change, to run",
-		Description: "KIND is " + strings.Join(dataset.ExampleKinds(), ", ") + ". FOLDER is made; nothing in it is overwritten. The questions are about drawn films.",
-		ArgsUsage:   "KIND [FOLDER]",
+		Name:      "example",
+		ArgsUsage: "KIND [FOLDER]",
 		Action: func(c *cli.Context) error {
 			kind, dir := c.Args().First(), c.Args().Get(1)
 			switch {
@@ -43,11 +41,9 @@ func (s streams) example() *cli.Command {
 // schema is the command dataset schema.
 func (s streams) schema() *cli.Command {
 	return &cli.Command{
-		Name:        "schema",
-		Usage:       "print what a data set of a kind has to hold",
-		Description: "KIND is " + strings.Join(dataset.Kinds(), ", ") + ".",
-		ArgsUsage:   "KIND",
-		Flags:       []cli.Flag{jsonFlag()},
+		Name:      "schema",
+		ArgsUsage: "KIND",
+		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			kind := c.Args().First()
 			if c.NArg() != 1 || !slices.Contains(dataset.Kinds(), kind) {

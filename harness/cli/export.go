@@ -22,10 +22,7 @@ const (
 // exportCommand is the command export.
 func exportCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "export",
-		Usage: "write trials with all their scores, judgments, requests or device samples as CSV, JSON Lines or Parquet",
-		Description: "One row for each trial, with every score, why it has none, times, tokens, energy and the answer; or, by --rows, one for each judgment, request or look at a device. " +
-			"Columns without any value are left out, unless --columns all is given. --describe says what each column is, and its unit. Nothing is asked of any model.",
+		Name:        "export",
 		ArgsUsage:   "[STORE.sqlite]",
 		Subcommands: []*cli.Command{s.reports()},
 		Flags: []cli.Flag{configFlag(), jsonFlag(),

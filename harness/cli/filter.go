@@ -21,10 +21,7 @@ import (
 // filter is the command dataset filter.
 func (s streams) filter(version, revision string) *cli.Command {
 	return &cli.Command{
-		Name:  "filter",
-		Usage: "write a data set without items that leak, come twice, or are solved without pictures",
-		Description: "Filters a data set of bench.yaml, in this order: near-duplicates, leaks, text-solvable items, options, length bias. Nothing is changed: the kept items are written into a folder of their own, with removed.csv.\n" +
-			"--text-solvable asks models without pictures, in a run with a store of its own that goes on where it stopped.",
+		Name: "filter",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			datasetFlag(),
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write the kept set into", TakesFile: true},
@@ -53,7 +50,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 			switch {
 			case err != nil:
 			case set.Solvable && len(probes) == 0:
-				err = errors.New("--text-solvable needs --probes: models of bench.yaml to ask without pictures")
+				err = errors.New("--text-solvable needs --probes: models of bench.yaml to ask without images")
 			case c.Int("repeats") < 1:
 				err = fmt.Errorf("--repeats: expected 1 or more, found %d", c.Int("repeats"))
 			}
@@ -102,7 +99,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		var mixes *experiment.MixesError
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return interrupted("interrupted: what probes answered is stored in %s; the same command goes on from there", curate.ProbesStore(b.Config.Store))
+			return interrupted("interrupted: the probes' answers so far are stored in %s; the same command continues from there", curate.ProbesStore(b.Config.Store))
 		case errors.As(err, &mixes):
 			return usage("%w", err)
 		case err != nil:
@@ -167,7 +164,7 @@ func (s streams) leakJudge(ctx context.Context, b *experiment.Bench, judge, prom
 	judged, err := curate.AskJudge(ctx, b.Sets[data].Items, asking)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return nil, interrupted("interrupted: what the judge said is kept in %s; the same command goes on from there", asking.Path)
+		return nil, interrupted("interrupted: the judge's answers so far are stored in %s; the same command continues from there", asking.Path)
 	case err != nil:
 		return nil, environment(err)
 	}

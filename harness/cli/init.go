@@ -24,10 +24,7 @@ func (s streams) initCommand() *cli.Command {
 	}
 	known := kinds.Names(false)
 	return &cli.Command{
-		Name:  "init",
-		Usage: "write a bench.yaml for a running server and a data set of yours",
-		Description: "Asks the server which models it has and what it knows of them, and writes a commented file.\n" +
-			"An existing file is never overwritten. Look it over, then: assay plan -c FILE, assay run -c FILE.",
+		Name: "init",
 		Flags: []cli.Flag{
 			studyFlag("one of "+strings.Join(names, ", ")+":", "the one for this kind of data, else "+strings.Join(own, " or ")),
 			&cli.StringFlag{Name: "backend", Value: known[0], Usage: "the `SERVER`: " + strings.Join(known, ", ") + ", or an address, which is asked what it is"},
@@ -105,6 +102,6 @@ func (s streams) init(c *cli.Context) error {
 		printReading(s.Out, "", r.Guesses, r.Unused)
 	}
 	printProblems(s.Err, made.Planned)
-	_, err = fmt.Fprintf(s.Out, "look it over, then: assay plan -c %s\n", out)
+	_, err = fmt.Fprintf(s.Out, "review it, then: assay plan -c %s\n", out)
 	return err
 }

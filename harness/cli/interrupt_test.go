@@ -47,7 +47,7 @@ func TestInterruptKeepsWhatIsFinishedAndSaysHowToGoOn(t *testing.T) {
 	if code := cli.Main(ctx, []string{"assay", "run", "-c", bench}, strings.NewReader(""), &out, &errs); code != 130 {
 		t.Fatalf("exit code %d, want 130\n%s", code, errs.String())
 	}
-	if !strings.Contains(errs.String(), "the same command goes on") {
+	if !strings.Contains(errs.String(), "the same command continues") {
 		t.Errorf("nothing says how to go on:\n%s", errs.String())
 	}
 	count := func() int {
@@ -187,7 +187,7 @@ func TestATerminalThatGoesAwayInterrupts(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != want {
 			t.Errorf("%s: %v\n%s", command, err, errs.text.String())
 		}
-		if want == 130 && !strings.Contains(errs.text.String(), "the same command goes on") {
+		if want == 130 && !strings.Contains(errs.text.String(), "the same command continues") {
 			t.Errorf("%s: nothing says how to go on:\n%s", command, errs.text.String())
 		}
 	}

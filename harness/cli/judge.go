@@ -17,9 +17,7 @@ import (
 
 func (s streams) judgeCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "judge",
-		Usage:       "judge stored answers that have no judgment yet, then report",
-		Description: "No model is asked for an answer. A case that was judged before is not judged again, unless its judge could not be reached.",
+		Name: "judge",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "cases", Usage: "only write what judges are shown into this `FILE`, JSON lines, to judge elsewhere"}},
 		Action: func(c *cli.Context) error {
@@ -55,7 +53,7 @@ func (s streams) judgeCommand() *cli.Command {
 			defer srv.Close()
 			tally, err := b.Judge(c.Context, p, st, srv, s.Err)
 			if c.Context.Err() != nil && err != nil {
-				return interrupted("interrupted: what was judged is stored in %s; the same command goes on from there", b.Config.Store)
+				return interrupted("interrupted: the judgments so far are stored in %s; the same command continues from there", b.Config.Store)
 			}
 			if err != nil {
 				return environment(err)

@@ -15,12 +15,7 @@ import (
 // mergeCommand is the command merge.
 func mergeCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "merge",
-		Usage: "join stores of one run, of several machines or copies, into one",
-		Description: "OUT.sqlite is made, or joined with where it is there; until all is written it stays as it was. Stores whose settings, data,\n" +
-			"prompts or models differ are refused, with the differences. Of a trial that several stores hold, an answer is taken before\n" +
-			"a failure and a time that counts before one that does not; what was not taken is kept as an event. The order of the stores\n" +
-			"does not matter, nor how often they are given.",
+		Name:      "merge",
 		ArgsUsage: "OUT.sqlite STORE.sqlite...",
 		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {

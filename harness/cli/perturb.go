@@ -14,10 +14,7 @@ import (
 // perturbCommand is the command perturb.
 func perturbCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "perturb",
-		Usage: "draw what conditions do to a picture, beside the baseline and the difference",
-		Description: "The picture is that of an item, as a run shows it, or any image file. Without --condition, a contact sheet of all conditions of the " +
-			"faithfulness study. With --sweep, one condition at several levels, on one image or several. Writes a PNG; nothing is sent. docs/perturbations.md shows every condition.",
+		Name:      "perturb",
 		ArgsUsage: "[IMAGE ...]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "all conditions in words, and the changes of pixels that they are made of, with their parameters, instead"},
@@ -40,7 +37,7 @@ func perturbCommand(s streams) *cli.Command {
 			if out, err := os.Stat(c.String("out")); err == nil {
 				for _, image := range c.Args().Slice() {
 					if in, err := os.Stat(image); err == nil && os.SameFile(in, out) {
-						return usage("perturb: --out: %s is the picture itself; name another file", c.String("out"))
+						return usage("perturb: --out: %s is the image itself; name another file", c.String("out"))
 					}
 				}
 			}
@@ -103,7 +100,7 @@ func (s streams) levels(c *cli.Context) error {
 	if len(files) == 0 {
 		files = []string{""}
 	} else if len(at) == 0 && c.String("finding") == "" {
-		at, note = []string{middle}, "what is drawn in a region stands in the middle of the picture ("+middle+" in per cent); --region or --finding says where else"
+		at, note = []string{middle}, "what is drawn in a region is in the middle of the image ("+middle+" in per cent); --region or --finding says where else"
 	}
 	var all []previewSubject
 	for _, file := range files {

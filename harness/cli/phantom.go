@@ -16,9 +16,7 @@ import (
 // phantomServe is the command phantom serve.
 func (s streams) phantomServe() *cli.Command {
 	return &cli.Command{
-		Name:        "serve",
-		Usage:       "serve phantom readers on loopback until Ctrl-C",
-		Description: "Models are named after profiles: " + strings.Join(phantom.ProfileNames(), ", ") + ".",
+		Name: "serve",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "protocol", Value: phantom.Protocols()[0], Usage: "speak as this `SERVER`: " + strings.Join(phantom.Protocols(), ", ")},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "serve at this `ADDRESS`, host:port; port 0 takes a free one"},
@@ -57,7 +55,6 @@ func (s streams) phantomServe() *cli.Command {
 func (s streams) phantomLedger() *cli.Command {
 	return &cli.Command{
 		Name:      "ledger",
-		Usage:     "sum up what phantom readers saw, what moved them and what they said of it",
 		ArgsUsage: "FILE",
 		Flags:     []cli.Flag{jsonFlag()},
 		Action:    s.ledger,

@@ -15,10 +15,8 @@ import (
 
 func (s streams) planCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "plan",
-		Usage:       "print what a run would do: trials, time, and what is left out",
-		Description: "Nothing is sent. The time is estimated from answers that are already stored; without any it is unknown, not guessed.",
-		Flags:       append(append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...), powerFlags()...),
+		Name:  "plan",
+		Flags: append(append([]cli.Flag{configFlag(), jsonFlag()}, filterFlags()...), powerFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.Bool("power") {
 				return s.power(c)

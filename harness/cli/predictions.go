@@ -22,10 +22,7 @@ import (
 // predictions is the command import predictions.
 func (s streams) predictions(version, revision string) *cli.Command {
 	return &cli.Command{
-		Name:  "predictions",
-		Usage: "bring in answers that were made elsewhere, to be judged and reported here",
-		Description: "FILE holds an answer to each item. Its model stands in bench.yaml on a backend of kind: imported. The answers become trials without times, tokens and energy;\n" +
-			"what has no answer is a failure. assay run then judges and reports them. The report says which file they are from.",
+		Name:      "predictions",
 		ArgsUsage: "FILE",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "format", Usage: "the `FORMAT` of FILE: " + strings.Join(exchange.ImportFormats(), ", ")},

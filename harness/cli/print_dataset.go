@@ -18,7 +18,7 @@ func printSummary(w io.Writer, path string, sum dataset.Summary) error {
 		fmt.Fprintln(w, p.Error())
 	}
 	for _, m := range sum.Made {
-		fmt.Fprintf(w, "%s: %s\n", results.Count(m.Items, "picture", "pictures"), m.Name)
+		fmt.Fprintf(w, "%s: %s\n", results.Count(m.Items, "image", "images"), m.Name)
 	}
 	printReading(w, "", sum.Guesses, sum.Unused)
 	for _, g := range sum.Gaps {

@@ -63,7 +63,7 @@ func printLevels(w io.Writer, sheets []*sheet, note string) error {
 		}
 		for _, d := range p.Conditions {
 			if i == 0 && name == "" {
-				t.AppendHeader(table.Row{"picture", d.Param, "pixels changed", "mean change", "largest", "bytes"})
+				t.AppendHeader(table.Row{"image", d.Param, "pixels changed", "mean change", "largest", "bytes"})
 				name, _, _ = strings.Cut(d.Condition, "@")
 				does = d.Does
 			}

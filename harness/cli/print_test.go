@@ -79,7 +79,7 @@ func TestPrinted(t *testing.T) {
 		want string
 	}{
 		{"shown", &experiment.Shown{Key: key}, head + "\nnot in the store yet\n"},
-		{"shown", shown, head + `picture: of DICOM
+		{"shown", shown, head + `image: of DICOM
 
 --- attempt 1, one, two
 failed: timeout: late
@@ -99,25 +99,25 @@ former judgment: CT by j as of version unknown: schema (no score)
 2 trials and 1 judgments can be read
 whole
 `},
-		{"checked", damaged, "a.sqlite: schema 0, 30 pages; its pages have no checksums (it is of an older assay, or no store): " +
-			"a changed value is not told from a true one; assay store salvage makes a store that has them\n" +
+		{"checked", damaged, "a.sqlite: schema 0, 30 pages; its pages have no checksums (an older assay's, or no store): " +
+			"changed values cannot be found; assay store salvage makes a store with checksums\n" +
 			"0 trials and 0 judgments can be read\n" +
 			"3 pages were written by another program, after a run that did not end; the next assay run gives them checksums\n" +
 			"damaged pages: [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20] and more\n! torn\n"},
 		{"saved", saved, `table              saved  unreadable  dropped
 trials                 7           1        2
-a has no checksums: what was saved may hold changed values
+a has no checksums: saved values may have changed
 saved in b
 `},
 		{"preview", pre, `stored already: 3 in s.sqlite
-time to go: so
+time left: so
 sent to a (m, n, j; stays on this machine): prompts; pictures
 sent to b (; leaves for http://b): prompts
 dataset d: guessed: id is Nr
 dataset d: not used: x, y
 `},
 		{"preview", later, `stored already: 0 in s.sqlite
-time to go: about 1m15s (so)
+time left: about 1m15s (so)
 not asked: s: arm a: so
 left out: s: b: so (2 trials)
 left out: s: c: so (unknown number of trials)
@@ -155,7 +155,7 @@ note: times and energies are left out for that; --times compares them all the sa
 3 were not taken, and are kept as events of kind set_aside:
   of i: b's
   and 2 more
-energies and scores were made anew; next: assay report c
+energies and scores were recomputed; next: assay report c
 `},
 	} {
 		if got := printed(c.name, c.of); got != c.want {

@@ -16,11 +16,9 @@ import (
 
 func (s streams) promptsCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "prompts",
-		Usage:       "list, print and check the prompts, which files of yours can replace",
-		Description: "A prompt is a template; bench.yaml replaces one by a file of yours: prompts: {cot: mine.tmpl}.",
+		Name: "prompts",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "the built-in prompts and what each may use", Flags: []cli.Flag{jsonFlag()}, Action: func(c *cli.Context) error {
+			{Name: "list", Flags: []cli.Flag{jsonFlag()}, Action: func(c *cli.Context) error {
 				if err := noArguments(c); err != nil {
 					return err
 				}
@@ -33,16 +31,15 @@ func (s streams) promptsCommand() *cli.Command {
 				}
 				return printPrompts(s.Out, all)
 			}},
-			{Name: "show", Usage: "print a built-in prompt, to begin with", ArgsUsage: "NAME or STUDY/NAME", Action: func(c *cli.Context) error {
+			{Name: "show", ArgsUsage: "NAME or STUDY/NAME", Action: func(c *cli.Context) error {
 				p, err := onePrompt(c.Command.Name, c.Args().Slice())
 				if err == nil {
 					_, err = fmt.Fprintln(s.Out, p.Text)
 				}
 				return err
 			}},
-			{Name: "check", Usage: "say whether a file can stand in for a prompt", ArgsUsage: "FILE",
-				Description: "The prompt is the one that the file is named for (cot.tmpl), or that of --prompt.",
-				Flags:       []cli.Flag{&cli.StringFlag{Name: "prompt", Usage: "check it as the prompt `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
+			{Name: "check", ArgsUsage: "FILE",
+				Flags: []cli.Flag{&cli.StringFlag{Name: "prompt", Usage: "check it as the prompt `NAME` or STUDY/NAME"}}, Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
 						return usage("prompts check: expected one file, found %d arguments", c.NArg())
 					}

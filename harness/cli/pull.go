@@ -15,10 +15,7 @@ import (
 // Pull is the command pull.
 func (s fleetCommands) Pull() *cli.Command {
 	return &cli.Command{
-		Name:  "pull",
-		Usage: "bring what workers stored into one store, which every other command reads",
-		Description: "OUT.sqlite is made, or added to where it is there. Call it again whenever more was stored, or when it was interrupted: it brings\n" +
-			"what is not there yet, and says what is still missing.",
+		Name:      "pull",
 		ArgsUsage: "OUT.sqlite",
 		Flags:     []cli.Flag{databaseFlag(), experimentFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
@@ -38,7 +35,7 @@ func (s fleetCommands) Pull() *cli.Command {
 			var differ *store.DiffersError
 			switch {
 			case err != nil && c.Context.Err() != nil:
-				return interrupted("interrupted: %s with %s; the same command goes on from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
+				return interrupted("interrupted: %s with %s; the same command continues from there", plural(p.New, "new slice"), plural(p.Trials, "trial"))
 			case errors.As(err, &differ):
 				return usage("%w", err)
 			case err != nil:

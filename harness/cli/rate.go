@@ -32,10 +32,7 @@ func studyFlags() []cli.Flag {
 
 func (s streams) rateServe() *cli.Command {
 	return &cli.Command{
-		Name:  "serve",
-		Usage: "show the answers that were drawn to raters in their browsers, until Ctrl-C",
-		Description: "Raters sign in with codes, which are printed once. They see one answer at a time and not whose it is, each in an order of chance; every click is kept.\n" +
-			"The address is of this machine alone unless --listen says otherwise, which needs TLS or a proxy that has it.",
+		Name:      "serve",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: slices.Concat([]cli.Flag{configFlag(),
 			repeatedFlag("rater", "the `NAME` of a rater who gets a code, better a pseudonym; again for each"),
@@ -107,7 +104,7 @@ func (s streams) serve(c *cli.Context) error {
 	if err != nil {
 		return environment(err)
 	}
-	fmt.Fprintf(s.Out, "%d answers to rate, %d before them to learn the scales by; every click goes to %s\n", len(set.Cases), len(set.Calibration), file)
+	fmt.Fprintf(s.Out, "%d answers to rate, %d before them to learn the scales; every click is written to %s\n", len(set.Cases), len(set.Calibration), file)
 	if set.Left > 0 {
 		fmt.Fprintf(s.Out, "%d drawn answers are left out: no judge was asked about them under a rubric that people can be asked\n", set.Left)
 	}
@@ -138,17 +135,15 @@ func (s streams) illustrated(c *cli.Context, st *store.Store, set *agree.Set) (r
 		return nil, declined("serve", fmt.Errorf("%w (--without-images shows none)", err))
 	}
 	if n, why := set.Without(); n > 0 {
-		return nil, environment(fmt.Errorf("people serve: the pictures of %d cases are not at hand: %s; --without-images shows none", n, why))
+		return nil, environment(fmt.Errorf("people serve: the images of %d cases are not at hand: %s; --without-images shows none", n, why))
 	}
 	return pics, nil
 }
 
 func (s streams) rateExport() *cli.Command {
 	return &cli.Command{
-		Name:        "export",
-		Usage:       "write what raters submitted, for assay people agree and for judges of kind human",
-		Description: "With the flags that the study was served with. What was not submitted is left out, and so are the cases to learn the scales by.",
-		ArgsUsage:   "[STORE.sqlite]",
+		Name:      "export",
+		ArgsUsage: "[STORE.sqlite]",
 		Flags: slices.Concat([]cli.Flag{configFlag(),
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FILE` to write, CSV"},
 			&cli.StringFlag{Name: "verdicts", Usage: "also write a `FILE` for a judge of kind human, JSON lines"}}, studyFlags()),

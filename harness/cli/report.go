@@ -22,10 +22,7 @@ import (
 
 func (s streams) reportCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "report",
-		Usage: "compute the scores of a store, write its report and print it in brief",
-		Description: "Needs the store alone: neither the data set nor a server. The same store gives the same report.\n" +
-			"Where the run's bench.yaml and its data are at hand, the page shows the pictures of its examples.",
+		Name:      "report",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.StringFlag{Name: "rules", Usage: "score by these `RULES`, into a folder of its own: paper, or released (the authors' code where it differs)"},

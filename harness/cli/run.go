@@ -20,10 +20,7 @@ import (
 
 func (s streams) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "run",
-		Usage: "plan, run, judge, score and report an experiment; goes on where it stopped",
-		Description: "Everything that finishes is stored at once. After Ctrl-C, a crash or a power cut, the same command goes on.\n" +
-			"A change of bench.yaml that would mix results in one store is refused, with the difference.",
+		Name: "run",
 		Flags: append([]cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
 			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, project time, energy and money of the whole, and stop"},
@@ -171,7 +168,7 @@ func manifest(b *experiment.Bench, here results.Host) results.Manifest {
 
 // interrupted says what is safe and how to go on.
 func (s streams) interrupted(st *store.Store, sum run.Summary, b *experiment.Bench) error {
-	return interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command goes on from there", sum.Done, sum.Failed, b.Config.Store)
+	return interrupted("interrupted: %d trials answered and %d failed in this run are stored in %s; the same command continues from there", sum.Done, sum.Failed, b.Config.Store)
 }
 
 // verdict ends a run with what its exit code should say.
@@ -180,7 +177,7 @@ func (s streams) verdict(b *experiment.Bench, sum run.Summary, tally map[results
 		fmt.Fprintln(s.Err, "warning:", w)
 	}
 	if sum.Repeated+sum.Invalid > 0 {
-		fmt.Fprintf(s.Err, "times: %d were taken again, %d answers still have none that counts; the report says why\n", sum.Repeated, sum.Invalid)
+		fmt.Fprintf(s.Err, "times: %d were measured again; %d answers still have no valid time; the report says why\n", sum.Repeated, sum.Invalid)
 	}
 	var errs []error
 	for _, r := range sum.Refused {

@@ -26,9 +26,7 @@ import (
 // reports is the command export reports.
 func (s streams) reports() *cli.Command {
 	return &cli.Command{
-		Name:        "reports",
-		Usage:       "write reports and their references for tools that compare them",
-		Description: "For RadCliQ: predictions.csv and references.csv, two files of study_id and report of the same length and order, and ids.csv, by which assay import scores finds the answers again.",
+		Name: "reports",
 		Flags: []cli.Flag{configFlag(),
 			&cli.StringFlag{Name: "for", Value: exchange.Tools()[0], Usage: "the `TOOL`: " + strings.Join(exchange.Tools(), ", ")},
 			&cli.StringFlag{Name: "out", Required: true, Usage: "the `FOLDER` to write into", TakesFile: true}},
@@ -75,13 +73,9 @@ func answers(c *cli.Context) (*experiment.Bench, *plan.Plan, *store.Store, error
 func importCommand(s streams, version, revision string) *cli.Command {
 	return &cli.Command{
 		Name:   "import",
-		Usage:  "bring in what was made elsewhere: answers, and numbers that other tools computed of answers",
 		Action: onlySubcommands("assay import"),
 		Subcommands: []*cli.Command{{
-			Name:  "scores",
-			Usage: "store a tool's numbers with its name, version and file, and print all that are stored",
-			Description: "FILE is CSV with a header or JSON lines. Its ids are cases, or with --ids the numbers of assay export reports. Without FILE, what is stored is printed.\n" +
-				"Numbers of the same metric, tool and version are replaced. An empty field, null or nan is no number, and never 0.",
+			Name:      "scores",
 			ArgsUsage: "[FILE]",
 			Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 				&cli.StringFlag{Name: "metric", Usage: "the `NAME` of what the numbers measure"},

@@ -17,10 +17,8 @@ import (
 
 func (s streams) showCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "show",
-		Usage:       "print the exact prompt, picture and curl of one trial, and what is stored of it",
-		Description: "Nothing is sent. Without --item, lists the items of the plan. Of a store that is named, shows what it has: answers and verdicts, without prompt and picture.",
-		ArgsUsage:   "[STORE.sqlite]",
+		Name:      "show",
+		ArgsUsage: "[STORE.sqlite]",
 		Flags: []cli.Flag{configFlag(), jsonFlag(),
 			studyFlag("the study", "the first"),
 			&cli.StringFlag{Name: "item", Usage: "the item `ITEM`; without it, all are listed"},
@@ -65,7 +63,7 @@ func keyOf(c *cli.Context) results.Key {
 // showKey shows what a store has of a trial.
 func (s streams) showKey(c *cli.Context, path string, k results.Key) error {
 	if c.IsSet("out") {
-		return usage("show: --out writes what is sent; %s has no prompts and no pictures. Leave it out", path)
+		return usage("show: --out writes what is sent; %s has no prompts and no images. Leave it out", path)
 	}
 	st, err := store.OpenReader(c.Context, path)
 	if err != nil {
@@ -82,7 +80,7 @@ func (s streams) showKey(c *cli.Context, path string, k results.Key) error {
 // showStored lists a store's items, or shows what it has of a trial.
 func (s streams) showStored(c *cli.Context, path string) error {
 	if c.IsSet("out") {
-		return usage("show: --out writes what bench.yaml and its data set make; a store has no pictures and no prompts. Run it without the store, beside bench.yaml")
+		return usage("show: --out writes what bench.yaml and its data set make; a store has no images and no prompts. Run it without the store, beside bench.yaml")
 	}
 	if c.String("item") != "" {
 		return s.showKey(c, path, keyOf(c))

@@ -14,10 +14,7 @@ import (
 // slurmCommand is the command slurm.
 func slurmCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "slurm",
-		Usage: "print a script that runs an experiment in parts on a Slurm cluster",
-		Description: "Each task of its array job runs one part (as run --shard), goes on where it was when it is queued again, and has its\n" +
-			"servers to itself. A job after them joins the parts, judges what is open and reports. Submit all with bash FILE.",
+		Name: "slurm",
 		Flags: []cli.Flag{configFlag(),
 			&cli.IntFlag{Name: "parts", Usage: "run in `N` parts", Required: true},
 			&cli.StringFlag{Name: "gres", Usage: "the `GRES` of a task, as gpu:1"},

@@ -15,10 +15,7 @@ import (
 // storeCheck is the command store check.
 func (s streams) storeCheck() *cli.Command {
 	return &cli.Command{
-		Name:  "check",
-		Usage: "read all of a store: checksums, structure, rows",
-		Description: "Nothing is changed. The exit code is 0 where the store is whole, else 3.\n" +
-			"Stores of older versions have no checksums: in them a changed value is not told from a true one.",
+		Name:      "check",
 		ArgsUsage: "[STORE.sqlite]",
 		Flags:     []cli.Flag{configFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
@@ -34,10 +31,7 @@ func (s streams) storeCheck() *cli.Command {
 // storeSalvage is the command store salvage.
 func (s streams) storeSalvage() *cli.Command {
 	return &cli.Command{
-		Name:  "salvage",
-		Usage: "copy what can be read of a store into a new one",
-		Description: "The damaged store is left as it is. Trials that lost a part are left out: assay run, with the new store\n" +
-			"under store: in bench.yaml, does them again. The exit code is 1 where something was lost.",
+		Name:      "salvage",
 		ArgsUsage: "STORE.sqlite NEW.sqlite",
 		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
@@ -79,7 +73,7 @@ func (s streams) salvage(ctx context.Context, from, to string, asJSON bool) erro
 		err = s.print("saved", saved)
 	}
 	if err == nil && saved.Lost() {
-		err = failures("something of %s was lost; assay run does lost trials again, with store: %s in bench.yaml, and assay judge lost judgments", from, to)
+		err = failures("part of %s was lost; with store: %s in bench.yaml, assay run asks lost trials again, and assay judge makes lost judgments", from, to)
 	}
 	return err
 }

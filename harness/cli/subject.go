@@ -43,7 +43,7 @@ func ofItem(b *experiment.Bench, id string, n int) (previewSubject, error) {
 				continue
 			}
 			if n < 1 || n > len(it.Images) {
-				return previewSubject{}, fmt.Errorf("item %s has %d pictures, expected --image from 1 on, found %d", id, len(it.Images), n)
+				return previewSubject{}, fmt.Errorf("item %s has %d images, expected --image from 1 on, found %d", id, len(it.Images), n)
 			}
 			file, err := it.Images[n-1].Load()
 			if err != nil {

@@ -18,10 +18,7 @@ import (
 // Submit is the command submit.
 func (s fleetCommands) Submit() *cli.Command {
 	return &cli.Command{
-		Name:  "submit",
-		Usage: "put an experiment into a PostgreSQL database, for workers on several machines",
-		Description: "The experiment is cut into slices: one part of the items for one model. Tables are made where they are not there. Submitted\n" +
-			"again, the same experiment is left as it is; slices that failed are given out again.",
+		Name: "submit",
 		Flags: []cli.Flag{configFlag(), jsonFlag(), databaseFlag(),
 			&cli.IntFlag{Name: "slice", Value: 100, Usage: "about `N` trials to a slice"},
 			repeatedFlag("needs", "tags that a worker needs for a model, `MODEL=TAG,TAG`; again for others"),

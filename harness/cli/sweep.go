@@ -102,7 +102,7 @@ func withParam(param, condition string) (perturb.Condition, error) {
 // several: a row of pictures for each, and below it their differences to the baseline.
 func levels(subjects []previewSubject, sw perturb.Sweep) ([]*sheet, image.Image, error) {
 	if len(subjects) > mostPictures {
-		return nil, nil, fmt.Errorf("expected at most %d pictures, found %d", mostPictures, len(subjects))
+		return nil, nil, fmt.Errorf("expected at most %d images, found %d", mostPictures, len(subjects))
 	}
 	var sheets []*sheet
 	var tiles []tile

@@ -39,7 +39,6 @@ func thisBuild() build {
 func (s streams) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print the version, the source revision and the Go release",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {

@@ -15,10 +15,7 @@ import (
 // viewCommand is the command view.
 func viewCommand(s streams) *cli.Command {
 	return &cli.Command{
-		Name:  "view",
-		Usage: "show runs, trials and items as pages in a browser, also while a run goes on",
-		Description: "Prints the address, and shows pages until Ctrl-C: on this machine alone, unless --listen says otherwise; whoever comes from elsewhere needs the token in the address. Several stores can be compared there. " +
-			"A folder stands for the stores in it. Pictures, prompts and requests are shown where the run's bench.yaml and its data are at hand (-c, again for each).",
+		Name:      "view",
 		ArgsUsage: "[STORE.sqlite ...]",
 		Flags: append([]cli.Flag{repeated{&cli.StringSliceFlag{Name: "config", Aliases: []string{"c"}, Value: cli.NewStringSlice("bench.yaml"), Usage: "the experiment `FILE`; again for others", TakesFile: true}},
 			&cli.BoolFlag{Name: "insecure", Usage: "let others in without TLS: who is on the way can read the pages and the token"}},

@@ -18,10 +18,7 @@ import (
 // Watch is the command watch.
 func (s fleetCommands) Watch() *cli.Command {
 	return &cli.Command{
-		Name:  "watch",
-		Usage: "show hosts, slices, rates, failures and the time left of an experiment that several machines work on",
-		Description: "Every half minute a table on a terminal, elsewhere a line, until nothing is left to be done, or only judging\n" +
-			"that no worker does. Ctrl-C ends the watching alone. With --json or --once it looks once. Exit code 1: slices failed on every worker that tried.",
+		Name: "watch",
 		Flags: []cli.Flag{databaseFlag(), experimentFlag(), jsonFlag(),
 			&cli.BoolFlag{Name: "once", Usage: "look once, and print the table"},
 			&cli.DurationFlag{Name: "every", Usage: "look every `TIME`", Value: 30 * time.Second},
@@ -61,7 +58,7 @@ func (s fleetCommands) Watch() *cli.Command {
 // given is what a look means for the exit code.
 func given(now fleet.Snapshot) error {
 	if n := now.FailedSlices(); n > 0 {
-		return failures("%s failed on every worker that tried; assay fleet submit again gives them out again", plural(n, "slice"))
+		return failures("%s failed on every worker that tried; assay fleet submit offers them again", plural(n, "slice"))
 	}
 	return nil
 }

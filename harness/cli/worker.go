@@ -23,14 +23,10 @@ import (
 // Worker is the command worker.
 func (s fleetCommands) Worker() *cli.Command {
 	return &cli.Command{
-		Name:  "worker",
-		Usage: "work on slices of an experiment that was submitted, until all are done",
-		Description: "Answers are made into stores on this machine's disk, as run makes them, and each slice is uploaded when it is done. After Ctrl-C, a\n" +
-			"crash or a power cut the same command goes on. With -c the bench.yaml of this machine is used: addresses, commands and API keys\n" +
-			"are its own, all that makes results has to be equal. Without it, that which was submitted is written to NAME.yaml here.",
+		Name: "worker",
 		Flags: []cli.Flag{databaseFlag(), experimentFlag(),
 			&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "this machine's own `FILE` of the experiment", TakesFile: true, DefaultText: "what was submitted"},
-			&cli.BoolFlag{Name: "trust-commands", Usage: "run the programs that the submitted bench.yaml names (command, dicom): whoever can write into the database chooses them"},
+			&cli.BoolFlag{Name: "trust-commands", Usage: "run the programs that the submitted bench.yaml names (command, dicom); whoever can write to the database chooses them"},
 			&cli.BoolFlag{Name: "judge", Usage: "judge what others answered, and ask no models for answers"},
 			&cli.StringFlag{Name: "name", Usage: "the `NAME` of this worker in tables", DefaultText: "the machine's"},
 			repeatedFlag("tag", "a `TAG` of this machine, for models that need it; again for others"),
@@ -78,13 +74,13 @@ func (s fleetCommands) work(c *cli.Context, f *fleet.Fleet) error {
 	fmt.Fprintf(s.Out, "%s: %s of %s stored\n", here.Name, plural(sum.Trials, "trial"), plural(sum.Slices, "slice"))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return interrupted("interrupted: what was answered is in %s, and its slice was given back; the same command goes on", w.Dir)
+		return interrupted("interrupted: the answers so far are in %s, and the slice was given back; the same command continues", w.Dir)
 	case errors.Is(err, fleet.ErrTaken):
 		return usage("worker: %w", err)
 	case err != nil:
 		return differs(b.Config, err)
 	case sum.Failed > 0:
-		return failures("%s failed on every worker that tried; assay fleet watch says why, and assay fleet submit again gives them out again", plural(sum.Failed, "slice"))
+		return failures("%s failed on every worker that tried; assay fleet watch says why, and assay fleet submit offers them again", plural(sum.Failed, "slice"))
 	}
 	return nil
 }
@@ -144,7 +140,7 @@ func mine(ctx context.Context, c *cli.Context, f *fleet.Fleet) (fleet.Experiment
 		return e, nil, err
 	}
 	if named := programs(cfg); len(named) > 0 && !own && !c.Bool("trust-commands") {
-		return e, nil, usage("worker: the bench.yaml that was submitted names programs of this machine, which the database could have anybody's: %s; read %s and begin with -c %[2]s, or with --trust-commands", strings.Join(named, "; "), file)
+		return e, nil, usage("worker: the submitted bench.yaml runs programs here, and whoever can write to the database chooses them: %s; read %s, then start with -c %[2]s or --trust-commands", strings.Join(named, "; "), file)
 	}
 	b, err := experiment.Assemble(ctx, cfg)
 	if err != nil {

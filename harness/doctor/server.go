@@ -166,7 +166,7 @@ func (d *examination) model(ctx context.Context, be backends.Backend, b backends
 	switch {
 	case !sees:
 	case id.Vision == nil:
-		d.say(warning, about, "the server does not say whether it sees pictures", "a text-only model may answer without having seen any")
+		d.say(warning, about, "the server does not say whether it sees images", "a text-only model may answer without having seen any")
 	case !*id.Vision:
 		d.say(problem, about, "it cannot see pictures, and a study shows them", "serve a model with vision, or take it out of the study")
 		return st, true
@@ -216,13 +216,13 @@ func (d *examination) wanted(ctx context.Context, be backends.Backend, model, ab
 	}
 	switch found, said, err := asks.Sees(ctx, model); {
 	case err != nil:
-		d.say(warning, about, "whether it sees pictures could not be found out: "+err.Error(), "")
+		d.say(warning, about, "whether it sees images could not be found out: "+err.Error(), "")
 	case found != nil && *found:
 		id.Vision = found
 		d.say(fine, about, "reads two words in a picture", "")
 	case found != nil:
 		id.Vision = found
-		d.say(warning, about, said, "where it sees pictures all the same, say vision: true of it in bench.yaml")
+		d.say(warning, about, said, "where it sees images all the same, say vision: true of it in bench.yaml")
 	}
 }
 
@@ -242,7 +242,7 @@ func identity(id backends.Identity) string {
 		parts = append(parts, fmt.Sprintf("context %d tokens", *id.Context))
 	}
 	if id.Vision != nil {
-		parts = append(parts, map[bool]string{true: "sees pictures", false: "sees no pictures"}[*id.Vision])
+		parts = append(parts, map[bool]string{true: "sees images", false: "sees no images"}[*id.Vision])
 	}
 	if id.Thinking != nil && *id.Thinking {
 		parts = append(parts, "thinks")
