@@ -102,8 +102,8 @@ func (s streams) rateSample() *cli.Command {
 	return &cli.Command{
 		Name:      "sample",
 		ArgsUsage: "[STORE.sqlite]",
-		Flags: []cli.Flag{configFlag(),
-			studyFlag("the study", "the only one of the store"),
+		Flags: []cli.Flag{configFlag(), jsonFlag(),
+			studyFlag("the `STUDY`", "the only one of the store"),
 			&cli.IntFlag{Name: "items", Value: 30, Usage: "draw `N` items"},
 			&cli.IntFlag{Name: "answers", Value: 60, Usage: "draw at most `N` answers to these items; 0: all"},
 			&cli.StringFlag{Name: "by", Value: "type", Usage: "draw within strata of this `FIELD`: " + strings.Join(agree.Bys(), ", ")},
@@ -156,14 +156,21 @@ func (s streams) sample(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(refused("people sample", err), os.Remove(to))
 	}
+	minutes, err := agree.Minutes(&shown)
+	if err != nil {
+		return environment(err)
+	}
+	if c.Bool("json") {
+		return s.JSON(struct {
+			File    string       `json:"file"`
+			Draw    results.Draw `json:"draw"`
+			Minutes int          `json:"minutes"` // of a rater
+		}{to, draw, minutes})
+	}
 	for _, x := range draw.Strata {
 		if _, err := fmt.Fprintf(s.Out, "%s %q: %d of %d items\n", draw.By, x.Name, x.Drawn, x.Items); err != nil {
 			return environment(err)
 		}
-	}
-	minutes, err := agree.Minutes(&shown)
-	if err != nil {
-		return environment(err)
 	}
 	whole := ""
 	if draw.Within > 0 {

@@ -141,6 +141,11 @@ func quiet(under string, cmd *cli.Command) {
 		return usage("%s: %w; see %s --help", cmd.Name, err, typed)
 	}
 	cmd.HideHelpCommand = true
+	for _, f := range cmd.Flags {
+		if b, ok := f.(*cli.BoolFlag); ok { // that it is false without being given says nothing
+			b.DisableDefaultText = true
+		}
+	}
 	for _, sub := range cmd.Subcommands {
 		quiet(typed, sub)
 	}

@@ -21,7 +21,7 @@ func contaminationCommand(s streams, version, revision string) *cli.Command {
 		Flags: []cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			datasetFlag(), modelsFlag(),
 			&cli.StringFlag{Name: "text", Value: curate.TextKinds()[0], Usage: "the `TEXT` of an item: " + strings.Join(curate.TextKinds(), ", ") + "; the question of a case is its history"},
-			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts"},
+			&cli.IntFlag{Name: "limit", Usage: "only the first `N` texts", DefaultText: "all"},
 			&cli.BoolFlag{Name: "chat", Usage: "ask in a chat, even where the server can go without a template"},
 			&cli.Float64Flag{Name: "threshold", Value: 0.5, Usage: "a text counts as known from this `RHO`"},
 			&cli.Float64Flag{Name: "reach", Value: 2, Usage: "compare up to `X` times the length of the second half"}},

@@ -32,7 +32,7 @@ func (s streams) filter(version, revision string) *cli.Command {
 			&cli.BoolFlag{Name: "text-solvable", Usage: "remove items that every probe solves without images in every run"},
 			repeatedFlag("probes", "the models to ask without images: `MODEL,...`"),
 			&cli.IntFlag{Name: "repeats", Value: 3, Usage: "ask each probe `N` times"},
-			&cli.IntFlag{Name: "options", Usage: "keep `N` options: the right one and those that probes confuse with it"},
+			&cli.IntFlag{Name: "options", Usage: "keep `N` options: the right one and those that probes confuse with it", DefaultText: "all"},
 			&cli.Float64Flag{Name: "length-bias", Usage: "remove items by chance until the right option is the longest in at most this `SHARE`, such as 0.2"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed `N` of what is drawn", DefaultText: "that of bench.yaml"},
 			&cli.StringFlag{Name: "store", Usage: "compare accuracies in this `STORE` too", DefaultText: "that of bench.yaml, if it is there", TakesFile: true}},

@@ -42,7 +42,7 @@ func modelsFlag() cli.Flag { return repeatedFlag("models", "only these models: `
 
 // studyFlag names one study; by says which without it.
 func studyFlag(usage, by string) cli.Flag {
-	return &cli.StringFlag{Name: "study", Usage: usage + " `STUDY`", DefaultText: by}
+	return &cli.StringFlag{Name: "study", Usage: usage, DefaultText: by}
 }
 
 func seedFlag(value uint64, usage string) cli.Flag {
@@ -59,7 +59,7 @@ func drawsFlag() cli.Flag {
 
 // columnFlag says which columns of a table are what.
 func columnFlag(fields string) cli.Flag {
-	return repeatedFlag("column", "the column of a field, `FIELD=COLUMN`; again for others; "+fields)
+	return repeatedFlag("column", "which column a field is in, `FIELD=COLUMN`; again for others; "+fields)
 }
 
 // columnsOf are the columns of fields: own, unless --column says others.
@@ -83,4 +83,4 @@ func experimentFlag() cli.Flag {
 }
 
 // conditionUsage is of the flags that name one condition.
-const conditionUsage = "the condition `CONDITION`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"
+const conditionUsage = "the `CONDITION`, such as VO-BB, VB-BB-@thickness_px=8 or VO-GRID@8x8:r3c5"

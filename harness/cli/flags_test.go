@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,4 +55,15 @@ func TestAFlagMeansOneThing(t *testing.T) {
 	if flags < 200 {
 		t.Errorf("only %d flags were looked at", flags)
 	}
+}
+
+// TestTablesCanBeJSON: all commands have --json but those that print no table.
+func TestTablesCanBeJSON(t *testing.T) {
+	without := strings.Split("init,view,export reports,dataset example,people serve,people export,fleet worker,fleet slurm,config schema,config prompts show,config prompts check,phantom serve,completion", ",")
+	everyCommand("", newApp(streams{}).Commands, func(path string, c *cli.Command) {
+		has := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
+		if has == slices.Contains(without, path) {
+			t.Errorf("assay %s: --json is there: %v", path, has)
+		}
+	})
 }

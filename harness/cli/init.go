@@ -26,7 +26,7 @@ func (s streams) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init",
 		Flags: []cli.Flag{
-			studyFlag("one of "+strings.Join(names, ", ")+":", "the one for this kind of data, else "+strings.Join(own, " or ")),
+			studyFlag("the `STUDY`: "+strings.Join(names, ", "), "the one for this kind of data, else "+strings.Join(own, " or ")),
 			&cli.StringFlag{Name: "backend", Value: known[0], Usage: "the `SERVER`: " + strings.Join(known, ", ") + ", or an address, which is asked what it is"},
 			&cli.StringFlag{Name: "url", Usage: "the server's `ADDRESS`", DefaultText: "where this kind of server listens"},
 			&cli.StringFlag{Name: "key-env", Usage: "the environment `VARIABLE` with the server's API key"},

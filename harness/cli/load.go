@@ -63,7 +63,7 @@ func part(b *experiment.Bench, s plan.Shard) error {
 // filterFlags narrow a run or a plan.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "limit", Usage: "only the first `N` items of each study"},
+		&cli.IntFlag{Name: "limit", Usage: "only the first `N` items of each study", DefaultText: "all"},
 		modelsFlag(), repeatedFlag("studies", "only these studies: `STUDY,...`"),
 		&cli.StringFlag{Name: "shard", Usage: "only part K of N equal parts, `K/N`, in a store of its own; assay store merge joins them"},
 	}

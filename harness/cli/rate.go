@@ -23,7 +23,7 @@ import (
 // studyFlags say which reader study is meant.
 func studyFlags() []cli.Flag {
 	return []cli.Flag{
-		studyFlag("the last draw of this study,", "of the last draw"),
+		studyFlag("the last draw of this `STUDY`", "of the last draw"),
 		repeatedFlag("rubrics", "only these rubrics: `RUBRIC,...`"),
 		repeatedFlag("also", "ask for these axes too, `AXIS,...`: helpfulness, plausibility"),
 		&cli.StringFlag{Name: "log", Usage: "the `FILE` of clicks", DefaultText: "NAME-ratings.jsonl beside the store", TakesFile: true},

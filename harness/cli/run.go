@@ -23,7 +23,7 @@ func (s streams) runCommand() *cli.Command {
 		Name: "run",
 		Flags: append([]cli.Flag{configFlag(), jsonFlag(), figuresFlag(),
 			&cli.BoolFlag{Name: "retry-failed", Usage: "try stored failures again, as new attempts"},
-			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, project time, energy and money of the whole, and stop"},
+			&cli.IntFlag{Name: "pilot", Usage: "run the first `N` items of each study, project time, energy and money of the whole, and stop", DefaultText: "run all"},
 			&cli.StringFlag{Name: "metrics", Usage: "serve progress for Prometheus at this `ADDRESS` of this machine, host:port, under /metrics"},
 		}, filterFlags()...),
 		Action: func(c *cli.Context) error {

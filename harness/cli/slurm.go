@@ -16,7 +16,7 @@ func slurmCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name: "slurm",
 		Flags: []cli.Flag{configFlag(),
-			&cli.IntFlag{Name: "parts", Usage: "run in `N` parts", Required: true},
+			&cli.IntFlag{Name: "parts", Usage: "run in `N` parts", DefaultText: "needed", Required: true},
 			&cli.StringFlag{Name: "gres", Usage: "the `GRES` of a task, as gpu:1"},
 			&cli.StringFlag{Name: "time", Usage: "the time limit `TIME` of a task, as 4:00:00"},
 			&cli.StringFlag{Name: "partition", Usage: "the partition `NAME`"},
