@@ -69,7 +69,7 @@ func compareCommand(s streams) *cli.Command {
 				err = s.printCompared(all)
 			}
 			if err == nil && len(broken) > 0 {
-				return failures("past what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))
+				return failures("beyond what --fail-on allows:\n  %s", strings.Join(broken, "\n  "))
 			}
 			return err
 		},

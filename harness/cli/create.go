@@ -204,7 +204,7 @@ func (w wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 				ways = append(ways, k.Get)
 			}
 		}
-		return made, fmt.Errorf("the server at %s has no models; give it one (%s) and try again, or name those of a server that lists none (--models A,B)", w.URL, strings.Join(ways, ", "))
+		return made, fmt.Errorf("the server at %s has no models; give it one (%s) and try again, or name those of a server that lists none (--models NAME)", w.URL, strings.Join(ways, ", "))
 	}
 	tooMany := cut == nil && len(names) > mostAsked
 	for i, name := range names {
@@ -228,7 +228,7 @@ func (w wanted) ask(parent context.Context, kind *kinds.Kind, key string) (made 
 			default:
 				made.Unasked += fmt.Sprintf(": %v were over after %d of %d", askWithin, i, len(names))
 			}
-			made.Unasked += "; name those that you want with --models A,B"
+			made.Unasked += "; name those that you want with --models"
 			break
 		}
 		made.Models = append(made.Models, id)

@@ -122,7 +122,7 @@ func (s streams) filtered(c *cli.Context, b *experiment.Bench, name string, set 
 		return usage("dataset filter: %w", err)
 	}
 	if len(r.Kept) == 0 {
-		return failures("dataset filter: nothing is left of %d items; nothing was written", len(r.Before.Items))
+		return failures("dataset filter: all %d items were removed; nothing was written", len(r.Before.Items))
 	}
 	split := ""
 	for _, d := range b.Config.Datasets {

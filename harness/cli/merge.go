@@ -20,7 +20,7 @@ func mergeCommand(s streams) *cli.Command {
 		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() < 2 {
-				return usage("merge: expected the store to make and those to join, found %d arguments", c.NArg())
+				return usage("merge: expected the store to make and the stores to join, found %d arguments", c.NArg())
 			}
 			merged, err := store.Stores(c.Context, c.Args().First(), c.Args().Tail(), func(read int) {
 				if read >= 1000 && read%100_000 < 1000 {

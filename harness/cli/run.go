@@ -88,7 +88,7 @@ func (s streams) run(c *cli.Context) error {
 
 	retry := c.Bool("retry-failed")
 	for _, ch := range b.Changed {
-		fmt.Fprintf(s.Err, "note: %s; nothing was answered under the former one, so it may be: failures are tried again (after an interruption with --retry-failed)\n", ch)
+		fmt.Fprintf(s.Err, "note: %s; nothing was answered before the change, so it is allowed: failures are tried again (after an interruption with --retry-failed)\n", ch)
 		retry = true
 	}
 	width, terminal := interactive(s.Err)

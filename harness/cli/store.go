@@ -36,7 +36,7 @@ func (s streams) storeSalvage() *cli.Command {
 		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 2 {
-				return usage("store salvage: expected a store and the path of a new one, found %d arguments", c.NArg())
+				return usage("store salvage: expected a store and the path of the new one, found %d arguments", c.NArg())
 			}
 			return s.salvage(c.Context, c.Args().Get(0), c.Args().Get(1), c.Bool("json"))
 		},

@@ -66,9 +66,9 @@ func (s fleetCommands) Submit() *cli.Command {
 			if c.Bool("json") {
 				return s.JSON(sub)
 			}
-			said := fmt.Sprintf("%s: %s in %s; assay fleet worker on each machine works on them", sub.Experiment, plural(sub.Trials, "trial"), plural(sub.Slices, "slice"))
+			said := fmt.Sprintf("%s: %s in %s; start assay fleet worker on each machine", sub.Experiment, plural(sub.Trials, "trial"), plural(sub.Slices, "slice"))
 			if sub.There {
-				said = fmt.Sprintf("%s is there already, and is the same; %s given out again", sub.Experiment, plural(sub.Again, "slice"))
+				said = fmt.Sprintf("%s was submitted before, unchanged; %s offered again", sub.Experiment, plural(sub.Again, "slice"))
 			}
 			_, err = fmt.Fprintln(s.Out, said)
 			return environment(err)
