@@ -5,6 +5,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -153,10 +154,52 @@ func studySentences(r results.Run, study string) []sentence {
 		Whole bool
 		Items int
 	}{how, study, all.whole(), all.Items}), fromSetting + "; items: " + counted}}
+	if s := changedSentence(man, study); s != "" {
+		list = append(list, sentence{s, fromRecord})
+	}
 	for _, s := range timeSentences(man, study, all) {
 		list = append(list, sentence{s, counted})
 	}
 	return append(list, judgedSentences(r, study)...)
+}
+
+// changedSentence says under which changes of the input a study asked its questions; "": none.
+func changedSentence(man results.Manifest, study string) string {
+	levels := map[string][]float64{} // by condition, and what of it is swept
+	for name, raw := range man.Conditions[study] {
+		var c struct {
+			Kind, Param, Program string
+			Level                float64
+			Cell                 *struct{ Columns, Rows int }
+		}
+		if json.Unmarshal(raw, &c) != nil || c.Kind == "" || c.Kind == "baseline" || c.Kind == "load" || c.Kind == "shots" {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "@")
+		switch {
+		case c.Cell != nil:
+			name = fmt.Sprintf("%s (%d x %d cells)", name, c.Cell.Columns, c.Cell.Rows)
+		case c.Param != "":
+			levels[name+" at "+c.Param] = append(levels[name+" at "+c.Param], c.Level)
+			continue
+		}
+		if c.Program != "" {
+			name += " (content " + results.Digest(c.Program).Short() + ")"
+		}
+		levels[name] = nil
+	}
+	if len(levels) == 0 {
+		return ""
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if at := levels[name]; at != nil {
+			slices.Sort(at)
+			name += " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(at), " ", ", "), "[]")
+		}
+		list = append(list, name)
+	}
+	return "Its questions were also asked with one thing changed: " + strings.Join(list, "; ") + " (assay perturb --list says what each does)."
 }
 
 // asked is what became of all that was asked of a study.

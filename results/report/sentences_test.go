@@ -38,6 +38,12 @@ func TestMethodsSayWhatIsKnown(t *testing.T) {
 			"drawn": {PerType: &some}, "begun": {PerType: &some}, "file": {Sampling: how},
 		},
 	}
+	known.Conditions = map[string]map[string]json.RawMessage{"whole": {
+		"baseline": json.RawMessage(`{"kind":"baseline"}`), "sham": json.RawMessage(`{"kind":"sham"}`), "LOAD@in_flight=4": json.RawMessage(`{"kind":"load"}`), "VO-BB": json.RawMessage(`{"kind":"image"}`),
+		"VB-BB-": json.RawMessage(`{"kind":"image"}`), "VB-BB-@thickness_px=16": json.RawMessage(`{"kind":"image","param":"thickness_px","level":16}`), "VB-BB-@thickness_px=1": json.RawMessage(`{"kind":"image","param":"thickness_px","level":1}`),
+		"OPT-ROTATE@1": json.RawMessage(`{"kind":"options"}`), "OPT-ROTATE@2": json.RawMessage(`{"kind":"options"}`), "OWN-mine": json.RawMessage(`{"kind":"control","program":"sha256:0123456789abcdef"}`),
+		"VO-GRID@4x2:r1c1": json.RawMessage(`{"kind":"grid","cell":{"columns":4,"rows":2}}`)},
+		"drawn": {"baseline": json.RawMessage(`{"kind":"baseline"}`)}}
 	run := results.Run{Manifest: known, Extents: []results.Extent{
 		{Study: "whole", Model: "full", Answers: 6, Items: 6, Planned: &planned},
 		{Study: "drawn", Model: "full", Answers: 6, Items: 6, Planned: &planned},
@@ -58,7 +64,8 @@ func TestMethodsSayWhatIsKnown(t *testing.T) {
 		"Judge rules: a set of rules on words, without a model.",
 		"Judge large: model m, temperature 0.7, at most 50 new tokens, sampling seed 7.",
 		"Study bare was run.",
-		"Study whole was run on data set d, all items that it asks (6), temperature 0, at most 9 new tokens.",
+		"Study whole was run on data set d, all items that it asks (6), temperature 0, at most 9 new tokens. Its questions were also asked with one thing changed: OPT-ROTATE; OWN-mine (content 0123456789ab); VB-BB-; " +
+			"VB-BB- at thickness_px 1, 16; VO-BB; VO-GRID (4 x 2 cells); sham (assay perturb --list says what each does).",
 		"Study drawn was run, 3 items of each type, drawn by seed (6 in all).",
 		"Study begun was run, 1 item so far.",
 		"Study file was run.",
