@@ -384,7 +384,7 @@ type DatasetInfo struct {
 }
 
 // Estimate is a number with what it rests on. Value nil: undefined, and Why
-// says why. Low and High are the 95 % interval; nil: none.
+// says why. Low and High are the 95 % CI; nil: none.
 type Estimate struct {
 	Value     *float64 `json:"value"`
 	Low       *float64 `json:"low,omitempty"`

@@ -73,9 +73,9 @@ func (s *Set) Illustrate(ctx context.Context, st *store.Store, file string, unch
 				continue
 			}
 			for n := range files {
-				name := "The picture as it was sent"
+				name := "The image as it was sent"
 				if len(files) > 1 {
-					name = fmt.Sprintf("Picture %d of %d as it was sent", n+1, len(files))
+					name = fmt.Sprintf("Image %d of %d as it was sent", n+1, len(files))
 				}
 				c.Pictures = append(c.Pictures, name)
 			}

@@ -315,7 +315,7 @@ func (d *data) people(v *view) results.Section {
 		Caption: "Tau-b of each rater with the consensus of the other raters, and of each judge with that of all. Intervals: 95 %, clusters of items drawn.",
 		X:       results.Axis{Title: "Tau-b"}}
 	again := results.Figure{Name: d.name("again"), Kind: results.FigureDots, Title: "The same answer rated again",
-		Caption: "Share of repeats that a rater rated as the first time, with Wilson's 95 % interval over clusters.", X: results.Axis{Title: "Same rating", Unit: "%"}}
+		Caption: "Share of repeats that a rater rated as the first time, with Wilson's 95 % CI over clusters.", X: results.Axis{Title: "Same rating", Unit: "%"}}
 	kappas := results.Table{Name: d.name("kappa"), Title: "Judges against each rater",
 		Columns: []results.Column{study.TextColumn("judge", "Judge"), study.TextColumn("axis", "Axis"), study.TextColumn("rater", "Rater"),
 			number("tau", "Tau-b", "of the judge's scores and the rater's ratings"),

@@ -85,7 +85,7 @@ func Off(rows []Row) bool {
 	return inside < least
 }
 
-// Bounds is how many of n 95 % intervals may hold the truth: 91 to 98 %, and of
+// Bounds is how many of n 95 % CIs may hold the truth: 91 to 98 %, and of
 // fewer than 200 what chance leaves as seldom as these of 200. More than 200 give
 // chance less room.
 func Bounds(n int) (least, most int) {

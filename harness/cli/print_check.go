@@ -15,7 +15,7 @@ import (
 func printCheck(out io.Writer, rows []check.Row) error {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleLight)
-	w.AppendHeader(table.Row{"compared", "what", "score", "truth", "found", "95 % interval", ""})
+	w.AppendHeader(table.Row{"compared", "what", "score", "truth", "found", "95 % CI", ""})
 	numbers := []table.ColumnConfig{{Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}, {Number: 6, Align: text.AlignRight}}
 	w.SetColumnConfigs(numbers)
 	equal, exact, inside, sampled := 0, 0, 0, 0

@@ -122,7 +122,7 @@ not asked: s: arm a: so
 left out: s: b: so (2 trials)
 left out: s: c: so (unknown number of trials)
 `},
-		{"projection", known, `the whole plan, projected from 8 stored answers (95 % intervals over items; loading, warm-up and judging come on top):
+		{"projection", known, `the whole plan, projected from 8 stored answers (95 % CIs over items; loading, warm-up and judging come on top):
   time: 1.50 h [1.50, 1.50] (from 8 answers; of 2 it is not known)
   GPU time: 3.00 h [3.00, 3.00]
   energy: 2.00 kWh [2.00, 2.00]
@@ -133,7 +133,7 @@ left out: s: c: so (unknown number of trials)
     of GPU time: 3.00 EUR [3.00, 3.00]
     of electricity: 1.00 EUR [1.00, 1.00]
 `},
-		{"projection", unknown, `the whole plan, projected from 0 stored answers (95 % intervals over items; loading, warm-up and judging come on top):
+		{"projection", unknown, `the whole plan, projected from 0 stored answers (95 % CIs over items; loading, warm-up and judging come on top):
   time: unknown: no answer has it
   GPU time: unknown: no answer has it
   energy: unknown: no answer has it

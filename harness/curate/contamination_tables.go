@@ -185,7 +185,7 @@ func excerpt(r []rune) string {
 func dots(list []contaminationResult, set ContaminationSettings) results.Figure {
 	zero, hundred := 0., 100.
 	f := results.Figure{Name: knownDots, Kind: results.FigureDots, Title: "Texts that a model goes on with",
-		Caption: fmt.Sprintf("Share of texts with rho of at least %g, beside their own second half and beside that of another text, with Wilson's 95 %% intervals over clusters of texts that share images.", set.Threshold),
+		Caption: fmt.Sprintf("Share of texts with rho of at least %g, beside their own second half and beside that of another text, with Wilson's 95 %% CIs over clusters of texts that share images.", set.Threshold),
 		X:       results.Axis{Title: "Texts", Unit: "%", Low: &zero, High: &hundred}}
 	own, other := results.Series{Name: "own second half"}, results.Series{Name: "that of another text"}
 	var said []string

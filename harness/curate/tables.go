@@ -78,7 +78,7 @@ func (r *result) accuracies(all []Scored) (results.Table, results.Figure) {
 		Notes: []string{"Items were chosen by what probes answered: that a probe is right on text-solvable ones, and less often on the rest, follows from that alone. Look at models that were no probes."}}
 	low, high := 0., 100.
 	f := results.Figure{Name: "curation-accuracy-figure", Kind: results.FigureDots, Title: "Accuracy on kept and removed items",
-		Caption: "Accuracy by what became of an item, with Wilson's 95 % intervals over clusters of items that share images.", X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
+		Caption: "Accuracy by what became of an item, with Wilson's 95 % CIs over clusters of items that share images.", X: results.Axis{Title: "Accuracy", Unit: "%", Low: &low, High: &high}}
 	fate := map[string]string{}
 	for _, it := range r.Kept {
 		fate[it.ID] = "kept"

@@ -152,7 +152,7 @@ func tableOf(secs []results.Section, name string) results.Table {
 	return results.Table{}
 }
 
-var unchanged = regexp.MustCompile(`^(\w+): to leave out any image( but the first)? changed none of (\d+) answers`)
+var unchanged = regexp.MustCompile(`^(\w+): no answer changed when an image( other than the first)? was removed \(0 of (\d+)\)`)
 
 // lookedAt holds what is said of images that change no answer against the cells, and names
 // it; "": nothing.
@@ -180,7 +180,7 @@ func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
 		case *any.Value == 0:
 			kind, want = "none", []string{"", strconv.Itoa(any.N)}
 		default:
-			kind, want = "none but the first", []string{" but the first", strconv.Itoa(others.N)}
+			kind, want = "none but the first", []string{" other than the first", strconv.Itoa(others.N)}
 		}
 		if want == nil && m != nil || want != nil && (m == nil || m[2] != want[0] || m[3] != want[1]) {
 			t.Fatalf("%s: said %q, want %q", model, m, want)
@@ -189,7 +189,7 @@ func lookedAt(t *rapid.T, secs []results.Section) (kind string) {
 	return kind
 }
 
-var contrast = regexp.MustCompile(`^(\w+): (?:(reasoning step by step)|arm (\w+)|((?:captions|findings|captions and findings) (?:by experts|of its own))) (raises?|lowers?|do(?:es)? not clearly change) accuracy(?: against arm answer)? \((\S+) points, (?:95 % interval (\S+) to (\S+)|no interval), n = (\d+) (item|items|answers|pairs of answers)(?: \((\d+) (?:answers|pairs of answers)\))?(?:, (?:Holm )?p = (\S+?))?(?:; the interval (leaves out|holds) 0, and the test decides)?\)\.$`)
+var contrast = regexp.MustCompile(`^(\w+): (?:(reasoning step by step)|arm (\w+)|((?:captions|findings|captions and findings) (?:by experts|of its own))) (raises?|lowers?|do(?:es)? not clearly change) accuracy(?: against arm answer)? \((\S+) points, (?:95 % CI (\S+) to (\S+)|no interval), n = (\d+) (item|items|answers|pairs of answers)(?: \((\d+) (?:answers|pairs of answers)\))?(?:, (?:Holm )?p = (\S+?))?(?:; the interval (excludes|includes) 0, but the test decides)?\)\.$`)
 
 // TestSentencesFollowTheirCells: what is said of a difference is what stands in its row: the
 // number, the interval, n and p; the test decides of the words, and where the interval says
@@ -264,7 +264,7 @@ func TestSentencesFollowTheirCells(t *testing.T) {
 								byTest = map[bool]int{true: 1, false: -1}[*e.Value > 0]
 							}
 							if (byTest == 0) != (way == 0) && e.Low != nil {
-								differs = map[bool]string{true: "leaves out", false: "holds"}[way != 0]
+								differs = map[bool]string{true: "excludes", false: "includes"}[way != 0]
 							}
 							way = byTest
 							if m[12] != stats.Significant(*p.Value, 2) {

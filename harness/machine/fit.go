@@ -11,7 +11,7 @@ import (
 )
 
 // fit is how a device's figures of power lie to those of a meter beside it: figure =
-// Gain x meter + Offset, each with a 95 % interval of +/-.
+// Gain x meter + Offset, each with a 95 % CI of +/-.
 type fit struct {
 	Gain          float64           `json:"gain"`
 	GainError     float64           `json:"gain_error"`

@@ -211,7 +211,7 @@ func illustrate(ctx context.Context, st *store.Store, e *report.Example, pics Pi
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			v.NoPicture = "The picture is not shown: " + err.Error() + "."
+			v.NoPicture = "The image is not shown: " + err.Error() + "."
 		}
 		v.Prompt = pics.Prompt(ctx, t)
 	}

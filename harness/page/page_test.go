@@ -115,7 +115,7 @@ func TestExamples(t *testing.T) {
 	want := []string{
 		"arms a i3 which?A [direct baseline 1 ] [cot baseline 1 ]",
 		"arms b i3 which?A [direct baseline 1 ] [cot baseline 1 ]",
-		"changes a i3 which?A [direct baseline 1 ] [direct VO-BB 0 The picture is not shown: the data set has changed.]",
+		"changes a i3 which?A [direct baseline 1 ] [direct VO-BB 0 The image is not shown: the data set has changed.]",
 		"changes b i3 which?A [direct baseline 1 ] [direct VO-BB 1 ]",
 	}
 	if strings.Join(said, "\n") != strings.Join(want, "\n") {
@@ -127,7 +127,7 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(got[0].Why, "differ") {
 		t.Errorf("why: %s", got[0].Why)
 	}
-	if none, err := Examples(t.Context(), st, man, 4, noPictures("no data"), asCot); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The picture is not shown: no data." {
+	if none, err := Examples(t.Context(), st, man, 4, noPictures("no data"), asCot); err != nil || len(none) != 4 || none[0].Views[0].NoPicture != "The image is not shown: no data." {
 		t.Errorf("without pictures: %d examples, %v", len(none), err)
 	}
 }

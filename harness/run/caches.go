@@ -138,12 +138,12 @@ func doubt(c *results.Calibration) string {
 	case min(first, second, float64(c.Repeat)) <= 0:
 		return "a first token came before the model was loaded"
 	case second < likeFresh*first:
-		return "a new nonce did not bring back the time of a request that was really new"
+		return "a request with a new nonce was not as slow as a fresh one"
 	case len(c.Fresh) > 2 && part <= likeReused && float64(c.Repeat) >= likeFresh*float64(slices.Min(c.Fresh[2:])):
 		// The second was disturbed, and a later one with a nonce of its own was as fast as a repeat.
-		return "a new nonce did not bring back the time of a request that was really new"
+		return "a request with a new nonce was not as slow as a fresh one"
 	case likeReused < part && part < likeFresh:
-		return "a repeated request was hardly faster than a fresh one"
+		return "a repeated request was barely faster than a fresh one"
 	}
 	return ""
 }
@@ -163,11 +163,11 @@ func timedState(c *results.Calibration, x time.Duration, tokens *int) backends.C
 	case float64(x) >= likeFresh*fresh:
 		out.State = backends.CacheCold
 	case float64(c.Repeat) > likeReused*float64(slices.Min(c.Fresh)):
-		out.State, out.Reason = backends.CacheUnverified, "it was faster than fresh requests, and repeated ones are not"
+		out.State, out.Reason = backends.CacheUnverified, "faster than a fresh request, although repeats are not"
 	case float64(x) <= likeReused*fresh:
 		out.State = backends.CacheHit
 	default:
-		out.State, out.Reason = backends.CacheUnverified, "it took too little for a fresh request and too much for one that was answered from a cache"
+		out.State, out.Reason = backends.CacheUnverified, "too fast for a fresh request and too slow for a cached one"
 	}
 	return out
 }
@@ -191,9 +191,9 @@ func noteCache(c *results.Cache, w *warmth, turn results.Turn, said backends.Cac
 	case turn.Usage.CachedTokens != nil && *turn.Usage.CachedTokens > backends.TemplateTokens: // whatever it took
 		said = backends.CacheOf("cached_tokens", turn.Usage.CachedTokens)
 	case w == nil || w.Calibration == nil:
-		said = backends.Cache{State: backends.CacheUnverified, Reason: "there is no calibration to compare its time with"}
+		said = backends.Cache{State: backends.CacheUnverified, Reason: "no calibration to compare its time with"}
 		if w != nil && w.Why != "" {
-			said.Reason = "the calibration failed: " + w.Why
+			said.Reason = "calibration failed: " + w.Why
 		}
 	default:
 		x, ok := unloaded(turn.Trace, turn.Server)

@@ -31,18 +31,18 @@ func TestWhatATimeSaysOfTheCaches(t *testing.T) {
 		{cal(800, 810, 40), 790, n(100), backends.CacheCold, ""},
 		{cal(800, 810, 40), 1500, n(300), backends.CacheCold, ""},
 		{cal(800, 810, 40), 601, nil, backends.CacheCold, ""},
-		{cal(800, 810, 40), 599, nil, backends.CacheUnverified, "too little for a fresh request and too much"},
+		{cal(800, 810, 40), 599, nil, backends.CacheUnverified, "too fast for a fresh request and too slow"},
 		{cal(800, 810, 40), 400, nil, backends.CacheHit, ""},
 		{cal(800, 810, 40), 45, n(100), backends.CacheHit, ""},
 		{cal(800, 810, 40), 301, n(50), backends.CacheCold, ""}, // half the prompt
 		{cal(800, 810, 40), 199, n(50), backends.CacheHit, ""},
 		{cal(810, 2000, 40), 790, n(100), backends.CacheCold, ""}, // somebody disturbed the second
 		{cal(800, 810, 800), 780, n(100), backends.CacheCold, ""}, // nothing is cached
-		{cal(800, 810, 900), 400, n(100), backends.CacheUnverified, "faster than fresh"},
-		{cal(800, 810, 500), 790, n(100), backends.CacheUnverified, "hardly faster"},
-		{cal(800, 500, 40), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"},
-		{more(cal(800, 1700, 95), 100), 790, n(100), backends.CacheUnverified, "a new nonce did not bring back"}, // a disturbed second hid it
-		{more(cal(800, 1700, 30), 110), 105, n(100), backends.CacheCold, ""},                                     // the machine was busy before
+		{cal(800, 810, 900), 400, n(100), backends.CacheUnverified, "faster than a fresh"},
+		{cal(800, 810, 500), 790, n(100), backends.CacheUnverified, "barely faster"},
+		{cal(800, 500, 40), 790, n(100), backends.CacheUnverified, "a request with a new nonce was not as slow"},
+		{more(cal(800, 1700, 95), 100), 790, n(100), backends.CacheUnverified, "a request with a new nonce was not as slow"}, // a disturbed second hid it
+		{more(cal(800, 1700, 30), 110), 105, n(100), backends.CacheCold, ""},                                                 // the machine was busy before
 		{cal(800, 810, 0), 790, n(100), backends.CacheUnverified, "before the model was loaded"},
 	} {
 		got := timedState(c.cal, ms(c.x), c.tokens)

@@ -220,7 +220,7 @@ func Replicates(n int) int {
 	return max(drawn/n, 1000)
 }
 
-// Run computes every score with its 95 % interval: its own (by), or percentiles of b
+// Run computes every score with its 95 % CI: its own (by), or percentiles of b
 // replicates of clusters, expanded for few of them.
 // A score that does not exist keeps a nil Value and gets a Why, unless it has
 // one; that of a score that exists says why it has no interval. Replicates where a score does

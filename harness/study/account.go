@@ -290,7 +290,7 @@ func (a *Account) Warnings(rubrics []string, judges map[string][]string) []resul
 		}
 	}
 	if n, why := a.times.in(backends.CacheUnverified); n > 0 {
-		warn(n, "it is not known for %d of %d answers whether the server reused a cache (%s).", n, answers, why)
+		warn(n, "cache state unverified for %d of %d answers (%s).", n, answers, why)
 	}
 	for _, rubric := range rubrics {
 		for j, by := range a.Statuses[rubric] {
@@ -319,13 +319,13 @@ func usable(by map[results.Status]int) (n, of int) {
 }
 
 // told is a difference in points inside a sentence, with its interval: "+17 points,
-// 95 % interval +2 to +31".
+// 95 % CI +2 to +31".
 func told(e *results.Estimate) string {
 	v, low, high := results.EstimateWords("points", *e, true)
 	if low == "" {
 		return v + " points, no interval"
 	}
-	return v + " points, 95 % interval " + low + " to " + high
+	return v + " points, 95 % CI " + low + " to " + high
 }
 
 // significant is the greatest p-value that makes a difference clear.
@@ -365,8 +365,8 @@ func (c Contrast) Way() int {
 	return -1
 }
 
-// Words are the numbers behind it: "+17 points, 95 % interval +2 to +31, n = 48 items (96
-// answers), p = 0.077; the interval leaves out 0, and the test decides".
+// Words are the numbers behind it: "+17 points, 95 % CI +2 to +31, n = 48 items (96
+// answers), p = 0.077; the interval excludes 0, but the test decides".
 func (c Contrast) Words() string {
 	s := told(c.Difference)
 	if !c.tested() {
@@ -383,9 +383,9 @@ func (c Contrast) Words() string {
 	switch out := leavesOutZero(c.Difference); {
 	case c.Difference.Low == nil || out == (c.Way() != 0):
 	case out:
-		s += "; the interval leaves out 0, and the test decides"
+		s += "; the interval excludes 0, but the test decides"
 	default:
-		s += "; the interval holds 0, and the test decides"
+		s += "; the interval includes 0, but the test decides"
 	}
 	return s
 }

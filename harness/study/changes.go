@@ -593,7 +593,7 @@ func (b *Basis) changesSections(r *score.Run) (out []results.Section) {
 	first.Tables = append(first.Tables, AnswersTable(b.name(tableChanges), accounts))
 	first.Main = []string{b.name(tableChanges)}
 	out = append(out, first)
-	if s, ok := SweepSection(r, b.Study, "Does more of the same change move answers more?", "", "Accuracy", "Right answers of those with a usable verdict, in per cent, with 95 % intervals over clusters."); ok {
+	if s, ok := SweepSection(r, b.Study, "Does more of the same change move answers more?", "", "Accuracy", "Right answers of those with a usable verdict, in per cent, with 95 % CIs over clusters."); ok {
 		out = append(out, s)
 	}
 	if cells := Filled(r, b.name(tableCells)); len(cells) > 0 {

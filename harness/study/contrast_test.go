@@ -20,7 +20,7 @@ func TestContrast(t *testing.T) {
 	}{
 		{10, 2, 18, true, 0.03, 5, 1, ""},
 		{10, 2, 18, true, 0.05, 5, 1, ""},
-		{10, 2, 18, true, 0.08, 5, 0, "leaves out"},
+		{10, 2, 18, true, 0.08, 5, 0, "excludes 0"},
 		{10, 0, 18, true, 0.08, 5, 0, ""},
 		{10, 1e-14, 18, true, 0.08, 5, 0, ""},
 		{10, 2, 18, false, 1, 0, 1, ""},
@@ -28,8 +28,8 @@ func TestContrast(t *testing.T) {
 		{10, 0.006, 18, false, 1, 0, 1, ""},
 		{-10, -18, -1e-14, false, 1, 0, 0, ""},
 		{-10, -18, -2, true, 0.01, -5, -1, ""},
-		{-10, -18, 0, true, 0.01, -5, -1, "holds"},
-		{-10, -18, -2, true, 0.01, 5, 0, "leaves out"}, // judges' means and majorities disagree
+		{-10, -18, 0, true, 0.01, -5, -1, "includes 0"},
+		{-10, -18, -2, true, 0.01, 5, 0, "excludes 0"}, // judges' means and majorities disagree
 		{10, 2, 18, true, 0.01, 0, 1, ""},              // means differ where majorities do not
 		{10, -2, 22, true, 0.3, 5, 0, ""},
 		{0, 0, 0, true, 0.01, 5, 0, ""},

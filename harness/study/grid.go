@@ -77,7 +77,7 @@ func gridFigure(study string, cells [][]results.Cell, model, arm, size string) r
 		return '-'
 	}, strings.ToLower(model))
 	f := results.Figure{Name: study + "-map-" + name + "-" + arm + "-" + size, Kind: results.FigureHeat, Title: fmt.Sprintf("What the answers of %s depend on (%s)", model, arm),
-		Caption: "Each cell of the picture was covered by itself; the colour says how many answers changed.",
+		Caption: "Each cell of the image was covered by itself; the colour says how many answers changed.",
 		X:       results.Axis{Title: "Column"}, Y: results.Axis{Title: "Row"}, Z: results.Axis{Title: "Changed answers", Unit: "%", Low: &zero}}
 	most, where := 0.0, ""
 	for _, row := range cells {

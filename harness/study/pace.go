@@ -71,8 +71,8 @@ func (b *Basis) paces() []measure {
 		gap("gap_median", "Gap median", "time between two chunks: each answer's median, and of these the median", gapMedian),
 		gap("gap_p95", "Gap p95", "each answer's 95th percentile, and of these the median", gapP95),
 		gap("gap_p99", "Gap p99", "each answer's 99th percentile, and of these the median", gapP99),
-		rate("prefill", "Prefill", "tokens of prompts / TTFT, both summed: upload, queue and pictures included", asked, askedTTFT, uncounted),
-		rate("prefill_server", "Prefill, server", "tokens that it read / time that it says it read, both summed; many servers leave the encoder of pictures out", uncached, uncachedFor, "the server does not say how long it read, or the store is of an assay that did not keep it"),
+		rate("prefill", "Prefill", "tokens of prompts / TTFT, both summed: upload, queue and images included", asked, askedTTFT, uncounted),
+		rate("prefill_server", "Prefill, server", "tokens that it read / time that it says it read, both summed; many servers leave out the image encoder", uncached, uncachedFor, "the server does not say how long it read, or the store is of an assay that did not keep it"),
 		rate("decode", "Decode", "tokens after the first chunk / decode time, both summed", decoded, decodedFor, noAfter),
 		written,
 		rate("stream", "Per stream", "tokens / T, both summed: what one asker gets", streamed, streamedFor, uncounted),
@@ -93,7 +93,7 @@ func (b *Basis) paces() []measure {
 // one.
 func paceFigure(name string, accounts []*Account) []results.Figure {
 	f := results.Figure{Name: name + "-times", Kind: results.FigureDots, Title: "When answers begin and end",
-		Caption: "Medians over answers whose time counts, with 95 % intervals: the first words (reasoning included), the first words of the answer itself, and the last ones.",
+		Caption: "Medians over answers whose time counts, with 95 % CIs: the first words (reasoning included), the first words of the answer itself, and the last ones.",
 		X:       results.Axis{Title: "Time since the request began", Unit: "s", Log: true}}
 	series := []results.Series{{Name: "first content (TTFT)"}, {Name: "first of the answer"}, {Name: "last content (T)"}}
 	var words []string

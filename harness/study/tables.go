@@ -146,7 +146,7 @@ func (s *shortOnes) warning(name string) string {
 		}
 		who = strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("%s: %d of %d answers of %s are too short for the GPU's counter (fewer than ten ticks): their single energies are uncertain, and the block's energy is the figure to use.", who, s.low, s.all, name)
+	return fmt.Sprintf("%s: %d of %d answers of %s are too short for the GPU's energy counter (fewer than ten ticks). Use the energy of whole blocks, not of single answers.", who, s.low, s.all, name)
 }
 
 func (b *Basis) blockTable() results.Table {
@@ -216,7 +216,7 @@ func (b *Basis) CostSection(accounts []*Account) (results.Section, bool) {
 	s.Tables = append(s.Tables, per, full)
 	if hosted := b.hostedPrices(); len(hosted) > 0 {
 		t := accountTable(name+"-hosted", "Against a hosted price", accounts, hosted)
-		t.Notes = append(t.Notes, fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count a picture's tokens in their own way.", costSignificant(*p.Cost.HostedInput), p.Cost.Currency, costSignificant(*p.Cost.HostedOutput)))
+		t.Notes = append(t.Notes, fmt.Sprintf("Hosted prices: %s %s per million tokens of prompt, %s of answer. Hosted models count image tokens in their own way.", costSignificant(*p.Cost.HostedInput), p.Cost.Currency, costSignificant(*p.Cost.HostedOutput)))
 		if !b.Together {
 			t.Notes = append(t.Notes, "Here one request at a time is answered, as timed trials need; a GPU that answers several at once costs less a trial.")
 		}

@@ -82,7 +82,7 @@ func (v validity) in(s backends.CacheState) (n int, why string) {
 		n += v.caches[s][w]
 		parts = append(parts, w)
 		if len(v.caches[s]) > 1 {
-			parts[len(parts)-1] += fmt.Sprintf(" %d", v.caches[s][w])
+			parts[len(parts)-1] = fmt.Sprintf("%d: %s", v.caches[s][w], w)
 		}
 	}
 	return n, strings.Join(parts, "; ")

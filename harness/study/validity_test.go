@@ -67,7 +67,7 @@ func TestValidityIsCountedByReason(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := a.Warnings(nil, nil); !slices.ContainsFunc(got, func(w results.Warning) bool {
-		return w.Text == "m, arm x: it is not known for 1 of 5 answers whether the server reused a cache (the reply has no usage)."
+		return w.Text == "m, arm x: cache state unverified for 1 of 5 answers (the reply has no usage)."
 	}) {
 		t.Errorf("%v", got)
 	}

@@ -32,7 +32,7 @@ func made(n int) *Study {
 	s := &Study{Title: "Rating answers", Digest: "a study", Seed: 7}
 	for i := range n {
 		s.Cases = append(s.Cases, Case{Name: fmt.Sprintf("case%02d", i), Group: []string{"model-one\nTB-LA-", "model-two\nTB-LA-"}[i%2], Item: fmt.Sprintf("item-%d", i/2),
-			Texts: []Text{{Title: "Question", Body: "Which side?"}, {Title: "Answer", Body: bad}, {Title: "Findings", Body: "kept", Folded: true}}, Pictures: []string{"The picture as it was sent"}, Unchanged: true,
+			Texts: []Text{{Title: "Question", Body: "Which side?"}, {Title: "Answer", Body: bad}, {Title: "Findings", Body: "kept", Folded: true}}, Pictures: []string{"The image as it was sent"}, Unchanged: true,
 			Form: []Field{grades("CF"), grades("CA"), {Name: "types", Axis: "types", Title: "what is wrong", Several: true, About: bad, Options: []Option{{Value: "reasoning", Key: "1"}, {Value: "other", Key: "2"}}}}})
 	}
 	s.Calibration = []Case{{Name: "calibration", Group: "model-one\nsham", Item: "another", Form: []Field{grades("CF")}}}

@@ -102,7 +102,7 @@ func describeFigure(f results.Figure) string {
 	case f.Kind == results.FigureHeat || f.Kind == results.FigureTime || !intervals:
 		return ""
 	}
-	return "Bars are 95 % intervals."
+	return "Bars: 95 % CI."
 }
 
 // checkFigure panics on figures that our own code must never make: an unknown kind, a

@@ -5,7 +5,7 @@
 //     It knows no study: sections declare their columns.
 //  2. Which of two models is better follows from the study's table of pairs (results.PairsOf):
 //     the test of their difference on the items that both answered, corrected for all pairs.
-//  3. findingsOf is what the studies found, Distrust what to distrust of it, and why.
+//  3. findingsOf is what the studies found, Distrust its caveats.
 
 package report
 
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/results"
@@ -83,7 +84,7 @@ const (
 	manyUnread  = 0.02
 )
 
-// Distrust is what to distrust, and why: the studies' warnings, and what the tables and
+// Distrust is the caveats: the studies' warnings, and what the tables and
 // the manifest show by themselves. first is what may turn a conclusion around, by what it
 // touches and then by how much of it: every number; answers that could not be read; those that
 // failed; what judges say; times. It touches at least one in twenty, or one answer in fifty that
@@ -106,17 +107,17 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []finding)
 	every := results.Doubt{Of: doubtEvery, Share: 1}
 	verdicts := results.Doubt{Of: results.DoubtJudges, Share: 1}
 	if s := r.Unfinished(); s != "" {
-		doubt(every, "", "Unfinished: %s (%s): every number rests on those alone, and those to come may be unlike them.", s, r.Lacking())
+		doubt(every, "", "Unfinished: %s (%s). All numbers rest on these trials alone; the others may differ.", s, r.Lacking())
 	} else if _, _, ok := r.Planned(); !ok && len(r.Extents) > 0 {
-		doubt(every, "", "The store does not say how many trials were planned (an older version made it), so nothing here tells whether the run is finished.")
+		doubt(every, "", "The store does not record how many trials were planned (an older version made it), so it is unknown whether the run is finished.")
 	}
 	for _, d := range r.Manifest.Datasets {
 		if d.Lost > 0 {
-			doubt(results.Doubt{Of: doubtEvery, Share: float64(d.Lost) / float64(d.Lost+d.Items)}, "methods", "Of the files of data set %s, %s cannot be used and are left out; assay dataset check says why. If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
+			doubt(results.Doubt{Of: doubtEvery, Share: float64(d.Lost) / float64(d.Lost+d.Items)}, "methods", "Data set %s: %s left out as unusable (assay dataset check gives the reasons). If those are the hard ones, every value is too good.", d.Name, results.Count(d.Lost, "row", "rows"))
 		}
 	}
 	if judges := r.Manifest.Judges; len(judges) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(judges)), func(kind string) bool { return kind != "lexical" }) {
-		doubt(verdicts, "methods", "Every verdict was given by rules on words, which know no meanings: paraphrases and synonyms count as missing. Compare models by them, and publish with a judge that reads.")
+		doubt(verdicts, "methods", "All verdicts come from the rule-based judge; it misses paraphrases and synonyms. Use them to compare models, and publish with a judge that is a model.")
 	}
 	for _, s := range sections {
 		for _, w := range s.Warnings {
@@ -139,13 +140,13 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []finding)
 		}
 	}
 	if gaps > 0 {
-		say("", "%s not exist: a footnote says why. Most are in %s.", results.Count(gaps, "value does", "values do"), worstOf(missing))
+		say("", "%s empty; footnotes give the reasons. Most are in %s.", thousands(gaps)+map[bool]string{true: " cell is", false: " cells are"}[gaps == 1], worstOf(missing))
 	}
 	if len(few) > 0 {
-		say("", "Intervals of few cases are rough: the fewest are in %s.", worstOf(few))
+		say("", "Intervals from few cases are rough. The fewest are in %s.", worstOf(few))
 	}
 	if intervals > 20 {
-		say("", "%d intervals are printed: each holds at 95 %% by itself, about one in twenty misses the truth by chance, and nothing is corrected for their number.", intervals)
+		say("", "%s separate 95 %% intervals, not corrected for multiplicity: expect one in twenty to miss.", thousands(intervals))
 	}
 	fromManifest(r.Manifest, say, func(format string, args ...any) { doubt(verdicts, "methods", format, args...) })
 	last := func(of results.DoubtOf) int {
@@ -168,6 +169,15 @@ func Distrust(sections []results.Section, r results.Run) (first, rest []finding)
 		return together(rest), nil
 	}
 	return together(first), together(rest)
+}
+
+// thousands prints a whole number with commas: "2,825".
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // doubtEvery is in front of all: every number is in doubt.
@@ -229,7 +239,7 @@ func fromTable(section string, t results.Table, say func(section, format string,
 		}
 	}
 	if left > manyLeftOut {
-		say(section, "%s: up to %.0f %% of the cases are left out for want of an answer or a verdict (%s). If those are the hard ones, the value is too good.", t.Title, 100*left, where)
+		say(section, "%s: up to %.0f %% of the cases have no answer or verdict and are left out (%s). If they are the hard ones, the value is too good.", t.Title, 100*left, where)
 	}
 	return c
 }
@@ -252,7 +262,7 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 		id := m.Models[name]
 		for _, f := range []struct{ what, value string }{
-			{"the digest of the weights", cmp.Or(id.Weights, id.Digest)}, {"the quantisation", id.Quantisation}, {"its own version", id.Version},
+			{"weights digest, so the exact weights", cmp.Or(id.Weights, id.Digest)}, {"quantisation, so it", id.Quantisation}, {"version, so it", id.Version},
 		} {
 			if f.value == "" {
 				lack[f.what] = append(lack[f.what], name)
@@ -260,34 +270,34 @@ func fromManifest(m results.Manifest, say func(section, format string, args ...a
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(lack)) {
-		say("methods", "%s: the server did not tell %s, so that nobody can check later that the same was run.", strings.Join(lack[what], ", "), what)
+		say("methods", "%s: the server reports no %s cannot be verified later.", strings.Join(lack[what], ", "), what)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.ServedAs)) {
-		say("methods", "%s: served as %s by its server's replies, where %s was asked: it may be another name of the same model, or another model.", name, strings.Join(m.ServedAs[name], ", "), m.Models[name].Model)
+		say("methods", "%s: the server replied as %s when %s was requested. It may be another name of the same model, or another model.", name, strings.Join(m.ServedAs[name], ", "), m.Models[name].Model)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.ModelSettings)) {
 		if omit := m.ModelSettings[name].Omit; len(omit) > 0 {
-			say("methods", "%s: requests went without %s (omit in bench.yaml), so that the server's own settings held.", name, strings.Join(omit, ", "))
+			say("methods", "%s: requests left out %s (omit in bench.yaml), so the server's defaults applied.", name, strings.Join(omit, ", "))
 		}
 	}
 	for _, judge := range slices.Sorted(maps.Keys(m.JudgeSettings)) {
 		omit := m.JudgeSettings[judge].Omit
 		if slices.Contains(omit, "response_format") {
-			say("methods", "judge %s: its server does not hold it to JSON (omit in bench.yaml); the schema stood in the prompt instead, so that more of its replies may be of no use.", judge)
+			say("methods", "judge %s: its server does not enforce JSON (omit in bench.yaml). The schema was in the prompt instead, so more replies may be unusable.", judge)
 		}
 		if rest := slices.DeleteFunc(slices.Clone(omit), func(f string) bool { return f == "response_format" }); len(rest) > 0 {
-			say("methods", "judge %s: requests went without %s (omit in bench.yaml), so that the server's own settings held.", judge, strings.Join(rest, ", "))
+			say("methods", "judge %s: requests left out %s (omit in bench.yaml), so the server's defaults applied.", judge, strings.Join(rest, ", "))
 		}
 	}
 	for _, judge := range slices.Sorted(maps.Keys(m.Judges)) {
 		for _, name := range slices.Sorted(maps.Keys(m.Models)) {
 			if how := ownJudge(m, judge, name); how != "" {
-				verdicts("%s: judge %s %s. It judges its own answers; compare with a judge of other weights.", name, judge, how)
+				verdicts("%s: judge %s %s. It judges its own answers; compare with a judge that has other weights.", name, judge, how)
 			}
 		}
 	}
 	if m.Revision == "" && m.Version != "" {
-		say("methods", "The revision of assay itself is not recorded: go run does not stamp it, go build in a clone does.")
+		say("methods", "The revision of assay itself is not recorded (go run does not stamp it; go build in a clone does).")
 	}
 }
 

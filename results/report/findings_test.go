@@ -65,8 +65,8 @@ func TestFieldsThatWereLeftOutAreSaid(t *testing.T) {
 		JudgeSettings: map[string]results.ModelSetting{"j": {Omit: []string{"response_format", "seed"}}, "k": {}}}
 	var got []string
 	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }, nil)
-	if text := strings.Join(got, "\n"); len(got) != 3 || !strings.Contains(text, "m: requests went without seed (") ||
-		!strings.Contains(text, "judge j: its server does not hold it to JSON") || !strings.Contains(text, "judge j: requests went without seed (") {
+	if text := strings.Join(got, "\n"); len(got) != 3 || !strings.Contains(text, "m: requests left out seed (") ||
+		!strings.Contains(text, "judge j: its server does not enforce JSON") || !strings.Contains(text, "judge j: requests left out seed (") {
 		t.Errorf("%s", text)
 	}
 }
@@ -95,12 +95,20 @@ func TestOrderOfDistrust(t *testing.T) {
 		return out
 	}
 	first, rest := Distrust([]results.Section{s}, results.Run{Extents: []results.Extent{{}}, Manifest: results.Manifest{Judges: map[string]string{"j": "lexical"}, Datasets: []results.DatasetInfo{{Name: "d", Items: 9, Lost: 1}}}})
-	if got := words(first); len(got) != 7 || !strings.HasPrefix(got[0], "The store does not say") || !strings.HasPrefix(got[1], "Of the files of data set d") || !slices.Equal(got[2:4], []string{"b: unread", "a: failed"}) ||
-		!strings.HasPrefix(got[4], "Every verdict") || !slices.Equal(got[5:], []string{"a; b: verdicts", "a: times"}) {
+	if got := words(first); len(got) != 7 || !strings.HasPrefix(got[0], "The store does not record") || !strings.HasPrefix(got[1], "Data set d: 1 row left out") || !slices.Equal(got[2:4], []string{"b: unread", "a: failed"}) ||
+		!strings.HasPrefix(got[4], "All verdicts") || !slices.Equal(got[5:], []string{"a; b: verdicts", "a: times"}) {
 		t.Errorf("first %q", got)
 	}
 	if got := words(rest); !slices.Equal(got, []string{"a: few unread", "a: few failed", "an odd clock"}) {
 		t.Errorf("rest %q", got)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 2825: "2,825", 1234567: "1,234,567"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
 	}
 }
 
@@ -109,7 +117,7 @@ func TestOtherNamesOfAModelAreSaid(t *testing.T) {
 	man := results.Manifest{ServedAs: map[string][]string{"m": {"gpt-4o-2024-08-06"}}, Models: map[string]backends.Identity{"m": {Model: "gpt-4o", Digest: "x", Quantisation: "x", Version: "x"}}}
 	var got []string
 	fromManifest(man, func(_, format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }, func(string, ...any) {})
-	if len(got) != 1 || !strings.Contains(got[0], "m: served as gpt-4o-2024-08-06 by its server's replies, where gpt-4o was asked") {
+	if len(got) != 1 || !strings.Contains(got[0], "m: the server replied as gpt-4o-2024-08-06 when gpt-4o was requested") {
 		t.Errorf("%q", got)
 	}
 }

@@ -74,8 +74,8 @@ func TestOf(t *testing.T) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}
 	want := []string{
-		"x, accuracy: a has 90 % (95 % interval 80 to 97, n = 48), the highest, but not clearly; less the other's on the items that both answered: c +5 points (95 % interval -3 to +12, Holm p = 0.31). It takes 12.3 kJ per 1,000 answers.",
-		"y, silent, one: d has 10.0 % (95 % interval 5.0 to 16.0, n = 120), clearly the lowest of 2 (paired differences, Holm p at most 0.05).",
+		"x, accuracy: a has 90 % (95 % CI 80 to 97, n = 48), the highest, but not clearly. Paired differences from the others: c +5 points (95 % CI -3 to +12, Holm p = 0.31). It takes 12.3 kJ per 1,000 answers.",
+		"y, silent, one: d has 10.0 % (95 % CI 5.0 to 16.0, n = 120), clearly the lowest of 2 (paired differences, Holm p at most 0.05).",
 		"y, silent, two: a has 0 % (n = 30, no interval), the lowest; no test compares it with d.",
 	}
 	if !slices.Equal(a.Says, want) {
@@ -92,7 +92,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-var findingsSays = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % interval (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ((?:[a-e](?:, | and )?)+))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
+var findingsSays = regexp.MustCompile(`^x, accuracy: (\w+) has (\S+) % \((?:95 % CI (\S+) to (\S+), )?n = (\d+)(, no interval)?\)(?:, (clearly )?the (highest|lowest)(?: together with ((?:[a-e](?:, | and )?)+))?(?: of \d+)?)?(?:[.,;] ?.*)?$`)
 
 // TestHeadlineFollowsItsCells: the sentence on a column has its best value, with the interval
 // and n of that cell, and names the models that have the same.

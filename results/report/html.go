@@ -372,9 +372,9 @@ func figureWords(f results.Figure) []string {
 		}
 	}
 	if missing, all := missing(f); empty(f) {
-		out = append(out, "There is nothing to draw; the tables say why.")
+		out = append(out, "Nothing to draw; the tables give the reasons.")
 	} else if missing > 0 {
-		out = append(out, fmt.Sprintf("%d of %d values do not exist and are not drawn; the tables say why.", missing, all))
+		out = append(out, fmt.Sprintf("%d of %d values are undefined and not drawn; the tables give the reasons.", missing, all))
 	}
 	return out
 }
@@ -602,14 +602,14 @@ func htmlExamples(m Meta) []htmlExample {
 			}
 			view := htmlView{Title: visible(title), NoPicture: visible(v.NoPicture)}
 			if k > 0 && slices.EqualFunc(v.Pictures, e.Views[0].Pictures, func(a, b Picture) bool { return bytes.Equal(a.Bytes, b.Bytes) }) && len(v.Pictures) > 0 {
-				view.NoPicture, v.Pictures = "The same picture.", nil
+				view.NoPicture, v.Pictures = "The same image.", nil
 			}
 			for _, p := range v.Pictures {
 				if p.MIME != "image/png" && p.MIME != "image/jpeg" {
 					panic("report: internal error: a picture of type " + p.MIME)
 				}
 				view.Pictures = append(view.Pictures, htmlPicture{URL: template.URL("data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Bytes)),
-					Alt: "The picture of " + h.Title + " as the model was shown it: " + view.Title, Sent: visible(p.Sent), Width: p.Width, Height: p.Height})
+					Alt: "The image of " + h.Title + " as the model was shown it: " + view.Title, Sent: visible(p.Sent), Width: p.Width, Height: p.Height})
 			}
 			if v.Failure != nil {
 				view.Failure = visible(v.Failure.Kind + ": " + v.Failure.Message)

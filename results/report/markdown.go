@@ -43,8 +43,8 @@ func markdown(w io.Writer, sections []results.Section, m Meta) error {
 	}
 	list("Findings", findingsOf(sections))
 	first, rest := Distrust(sections, m.Run)
-	list("What to distrust, and why", first)
-	list("What else to know", rest)
+	list("Caveats", first)
+	list("More caveats", rest)
 	fmt.Fprintf(&b, "%s\n", escape(reading))
 	for i, s := range sections {
 		heading := "##"

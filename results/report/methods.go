@@ -95,7 +95,7 @@ func sentences(r results.Run, sections ...results.Section) [][]sentence {
 	if len(prompts) > 0 {
 		say(sentence{"The prompts had these digests: " + strings.Join(prompts, ", ") + ".", fromRecord})
 	}
-	say(sentence{"Values are given with 95 % intervals and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
+	say(sentence{"Values are given with 95 % CIs and the number of cases they rest on. Failures and cases without a usable verdict are left out and counted; none is replaced by a default.", fromProgram},
 		sentence{"Digests are the first twelve digits of SHA-256.", fromProgram})
 	return out
 }

@@ -2,7 +2,7 @@
 //
 //  1. A grid is made of each table: estimates become "value [low, high]" with n,
 //     what is undefined becomes a dash with a footnote that says why.
-//  2. What a report says first, and what to distrust of it, is gathered from the studies'
+//  2. What a report says first, and its caveats, is gathered from the studies'
 //     main results, their warnings and the manifest (findings.go, headline.go); the methods
 //     are written from the manifest (methods.go).
 //  3. Terminal, Markdown, HTML and LaTeX (latex.go) print grids for people; CSV and JSON
@@ -85,7 +85,7 @@ func (m Meta) banner() string {
 }
 
 // reading explains the cells to people.
-const reading = "A cell is a value with its 95 % interval in brackets. n is how many cases it rests on, in a column of its own or in the cell; 46/48 says that 2 of 48 were left out, being undefined or without a usable verdict, and 48 in 12 that they are of 12 clusters: images or cases that several share, which intervals and tests draw. " + dash + " is undefined; the number beside it leads to the reason."
+const reading = "A cell is a value with its 95 % CI in brackets. n is the number of cases behind it. 46/48: 2 of 48 cases were left out, undefined or without a usable verdict. 48 in 12: the 48 cases are of 12 clusters (images or cases that several share), which intervals and tests resample. " + dash + " means undefined; its footnote gives the reason."
 
 const dash = "—"
 

@@ -95,7 +95,7 @@ func fixture(synthetic bool) ([]results.Section, Meta) {
 			Judgments: []Judged{{Judgment: results.Judgment{Rubric: "precision", Judge: "lexical", Status: results.StatusClean, Verdict: json.RawMessage(`{"steps":[{"text":"the heart is large","type":"feature","judgment":"match"}]}`)},
 				Reading: results.Reading{More: true, Fields: []results.Field{{Name: "match", Text: "1"}}, Quotes: []results.Quote{{Text: "the heart is large", Says: "match, feature"}}}},
 				{Judgment: results.Judgment{Rubric: "accuracy", Judge: "local", Status: results.StatusParse, Detail: "not JSON: " + hostile}}}},
-		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "direct", Condition: "baseline"}, NoPicture: "The picture is not shown: the data set has changed.", Failure: &results.Failure{Kind: "stall", Message: hostile}}}}}
+		{Key: results.Key{Study: "cot", Model: "honest", Item: "case-00001", Arm: "direct", Condition: "baseline"}, NoPicture: "The image is not shown: the data set has changed.", Failure: &results.Failure{Kind: "stall", Message: hostile}}}}}
 	return []results.Section{
 		{Name: "cot", Title: "Step-by-step reasoning", Figures: figures(), Warnings: []string{"silent: 3 of 48 trials failed.", hostile}, Intro: "Every question is asked twice: for the answer only and for all steps. Intervals are 95 % bootstrap intervals over items.",
 			Tables: []results.Table{wide}, Notes: []string{"honest: reasoning step by step does not clearly change accuracy.", "1. " + hostile}},
@@ -580,7 +580,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 	}
 	page := b.String()
 	at := -1
-	for _, want := range []string{`id="answer"`, "has 54 % (95 % interval 40 to 69, n = 48), the highest together with honest and silent-sycophant.", `id="t-headline"`, `id="f-headline"`, `First caveats`, `id="findings"`, `id="caveats"`, `id="s-cot"`, `id="s-methods"`} {
+	for _, want := range []string{`id="answer"`, "has 54 % (95 % CI 40 to 69, n = 48), the highest together with honest and silent-sycophant.", `id="t-headline"`, `id="f-headline"`, `First caveats`, `id="findings"`, `id="caveats"`, `id="s-cot"`, `id="s-methods"`} {
 		i := strings.Index(page, want)
 		if i <= at {
 			t.Errorf("%s stands at %d, behind what is before it (%d)", want, i, at)
@@ -614,7 +614,7 @@ func TestTheAnswerStandsFirst(t *testing.T) {
 	}
 	for _, render := range []func(io.Writer, []results.Section, Meta) error{markdown, renderers()["report-120.txt"]} {
 		b.Reset()
-		if err := render(&b, sections, m); err != nil || !strings.Contains(b.String(), "54 % (95 % interval 40 to 69, n = 48)") && !strings.Contains(b.String(), "54 % \\(95 % interval 40 to 69, n = 48\\)") {
+		if err := render(&b, sections, m); err != nil || !strings.Contains(b.String(), "54 % (95 % CI 40 to 69, n = 48)") && !strings.Contains(b.String(), "54 % \\(95 % CI 40 to 69, n = 48\\)") {
 			t.Errorf("the answer is not said (%v):\n%.1500s", err, b.String())
 		}
 	}

@@ -117,7 +117,7 @@ func (s Simulation) ItemsFor(e Effect, power float64, most int) (int, bool) {
 	})
 }
 
-// LabelWidth is the mean width of the 95 % interval of a corrected mean in simulated
+// LabelWidth is the mean width of the 95 % CI of a corrected mean in simulated
 // populations: n labelled cases, judged others, labels of a standard deviation, and a
 // judge who correlates with them by r.
 func (s Simulation) LabelWidth(n, judged int, sd, r float64) (float64, bool) {

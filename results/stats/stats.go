@@ -107,7 +107,7 @@ func RankedQuantile(n int, q float64, of func(rank int) float64) float64 {
 	return b - (b-a)*(1-t)
 }
 
-// z95 is the normal quantile of a two-sided 95 % interval.
+// z95 is the normal quantile of a two-sided 95 % CI.
 const z95 = 1.959963984540054
 
 // wilson is the score interval of a share p of n > 0, which need not be whole, with normal

@@ -266,11 +266,11 @@ func (r *Run) scores(k results.Key, out *trialView) error {
 // pictures are those of a trial, each beside the baseline's.
 func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 	if sent.Why != "" {
-		out.NoPicture = "The pictures and the prompt are not shown: " + text.Visible(strings.TrimSuffix(sent.Why, ".")) + "."
+		out.NoPicture = "The images and the prompt are not shown: " + text.Visible(strings.TrimSuffix(sent.Why, ".")) + "."
 		return
 	}
 	if len(sent.Pictures) == 0 {
-		out.NoPicture = "No picture was sent."
+		out.NoPicture = "No image was sent."
 		return
 	}
 	type shown struct {
@@ -283,7 +283,7 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 		q := addressKey(out.Key)
 		q.Set("n", strconv.Itoa(i+1))
 		s := shown{Name: fmt.Sprintf("picture %d", i+1), URL: string(r.Link("raw", q))}
-		pv := pictureView{URL: r.Link("picture", q), Alt: fmt.Sprintf("Picture %d of %s as it was sent", i+1, out.Name), Width: p.Width, Height: p.Height}
+		pv := pictureView{URL: r.Link("picture", q), Alt: fmt.Sprintf("Image %d of %s as it was sent", i+1, out.Name), Width: p.Width, Height: p.Height}
 		if saved {
 			pv.URL = dataURL(p)
 		}
@@ -294,13 +294,13 @@ func (r *Run) pictures(out *trialView, sent, before *Sent, saved bool) {
 			bq.Set("n", strconv.Itoa(i+1))
 			s.Beside = string(r.Link("raw", bq))
 			if saved {
-				out.Images = append(out.Images, pictureView{URL: dataURL(before.Pictures[i]), Alt: fmt.Sprintf("Picture %d of the baseline as it was sent", i+1), Width: before.Pictures[i].Width, Height: before.Pictures[i].Height})
+				out.Images = append(out.Images, pictureView{URL: dataURL(before.Pictures[i]), Alt: fmt.Sprintf("Image %d of the baseline as it was sent", i+1), Width: before.Pictures[i].Width, Height: before.Pictures[i].Height})
 			}
 		}
 		list = append(list, s)
 	}
 	if before != nil && before.Why == "" && !slices.ContainsFunc(list, func(s shown) bool { return s.Beside != "" }) {
-		out.NoPicture = "The baseline was shown the same picture."
+		out.NoPicture = "The baseline was shown the same image."
 	}
 	b, err := json.Marshal(list)
 	if err != nil {

@@ -449,7 +449,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	_, _, sh, base := stand(t)
 	sh.why = errors.New("what would be sent today has another digest than what was sent")
 	page := get(t, trialURL(base, key("m", "i0", "cue")), http.StatusOK)
-	for _, want := range []string{"The pictures and the prompt are not shown: what would be sent today has another digest than what was sent.", "Which side?", "gold: <b>left</b>"} {
+	for _, want := range []string{"The images and the prompt are not shown: what would be sent today has another digest than what was sent.", "Which side?", "gold: <b>left</b>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

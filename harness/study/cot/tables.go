@@ -271,7 +271,7 @@ func (r *run) sections() []results.Section {
 func (r *run) overview() results.Section {
 	t := r.Table(tableMain)
 	s := results.Section{Name: "cot", Title: "Step-by-step reasoning (cot)",
-		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % intervals over clusters: items, or images that several items share."}
+		Intro: "Every question is asked twice: for the answer only (direct) and for all reasoning steps (cot). Intervals are 95 % CIs over clusters: items, or images that several items share."}
 	for _, m := range r.Models {
 		s.Notes = append(s.Notes, r.finding(m.Name)...)
 		if n := m.Sample.N(); score.Replicates(n) != score.Replicates(1) {
@@ -334,7 +334,7 @@ func (r *run) consistency() results.Section {
 		}
 	}
 	if len(small) > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers weigh as much as the others: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("Tasks with fewer than %d answers count as much as larger ones: %s.", few, strings.Join(slices.Sorted(maps.Keys(small)), ", ")))
 	}
 	return s
 }

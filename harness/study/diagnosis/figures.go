@@ -65,7 +65,7 @@ func ladder(t results.Table) []results.Figure {
 // overImages is accuracy over the number of images.
 func overImages(t results.Table) []results.Figure {
 	f := results.Figure{Name: "diagnosis-over-images", Kind: results.FigureLines, Title: "Accuracy over the number of images",
-		Caption: "Accuracy from the images alone of the cases with so many images; bars are 95 % intervals, the table has counts.", X: results.Axis{Title: "Images of the case"}, Y: study.PercentAxis("Accuracy")}
+		Caption: "Accuracy from the images alone of the cases with so many images; bars are 95 % CIs, the table has counts.", X: results.Axis{Title: "Images of the case"}, Y: study.PercentAxis("Accuracy")}
 	models, rows := rowsOf(t)
 	several := false
 	words := []string{"Lines of accuracy over the number of images"}

@@ -142,7 +142,7 @@ func cites(r *score.Run, t results.Table) []string {
 		if moving == nil || moving.Value == nil || moving.N < few || idle == nil || idle.Value == nil || idle.N < few {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: its explanations name an image whose absence changes the answer in %s %% (n = %d), and one whose absence does not in %s %% (n = %d).", m.Name,
+		out = append(out, fmt.Sprintf("%s: its explanations name %s %% of the images whose removal changes the answer (n = %d), and %s %% of those whose removal does not (n = %d).", m.Name,
 			stats.Fixed(*moving.Value, 1), moving.N, stats.Fixed(*idle.Value, 1), idle.N))
 	}
 	return out
@@ -152,7 +152,7 @@ func cites(r *score.Run, t results.Table) []string {
 // sizes.
 func overSize(r *score.Run, t results.Table, levels map[string]float64) []results.Figure {
 	f := results.Figure{Name: "diagnosis-over-size", Kind: results.FigureLines, Title: "Accuracy over the size of images",
-		Caption: "Accuracy from the images alone, scaled down to a longest side; bars are 95 % intervals.", X: results.Axis{Title: "Longest side", Unit: "pixels", Log: true}, Y: study.PercentAxis("Accuracy")}
+		Caption: "Accuracy from the images alone, scaled down to a longest side; bars are 95 % CIs.", X: results.Axis{Title: "Longest side", Unit: "pixels", Log: true}, Y: study.PercentAxis("Accuracy")}
 	several := false
 	words := []string{"Lines of accuracy over the longest side"}
 	for _, m := range r.Models {

@@ -251,8 +251,8 @@ func TestWhichImageMatters(t *testing.T) {
 	list, err := summarize(t.Context(), b.st, judges(), nil)
 	b.must(err)
 	at := slices.IndexFunc(list, func(s results.Section) bool { return s.Name == "diagnosis-which" })
-	if want := []string{"m: to leave out any image but the first changed none of 40 answers: it may look at the first image alone.",
-		"m: its explanations name an image whose absence changes the answer in 100.0 % (n = 30), and one whose absence does not in 20.0 % (n = 50)."}; at < 0 || !slices.Equal(list[at].Notes, want) {
+	if want := []string{"m: no answer changed when an image other than the first was removed (0 of 40): the model may use the first image alone.",
+		"m: its explanations name 100.0 % of the images whose removal changes the answer (n = 30), and 20.0 % of those whose removal does not (n = 50)."}; at < 0 || !slices.Equal(list[at].Notes, want) {
 		t.Errorf("section %d has not the notes %q", at, want)
 	}
 }
@@ -427,11 +427,11 @@ func TestLooks(t *testing.T) {
 	}{
 		{"all alike", row("LOO@1", 20, 10, 30, 40), row(otherLess, 18, 12, 24, 80), 0.7, 1, ""},
 		{"intervals that meet", row("LOO@1", 40, 15, 50, 40), row(otherLess, 10, 5, 15, 80), 0.0021, 12,
-			"m: to leave out the first image changed 40.0 % of its answers (n = 40), any other one 10.0 % (n = 80; Holm p = 0.0021 over 40 cases that have both): it looks at the first image more than at others."},
+			"m: 40.0 % of its answers changed when the first image was removed (n = 40), 10.0 % for any other image (n = 80; Holm p = 0.0021 over 40 cases that have both): the model uses the first image more than others."},
 		{"not clearly, though intervals do not meet", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), 0.06, 12, ""},
 		{"the other way in cases that have both", row("LOO@1", 40, 30, 50, 40), row(otherLess, 10, 5, 15, 80), 0.01, -12, ""},
-		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), 0.01, 12, "m: to leave out any image but the first changed none of 80 answers: it may look at the first image alone."},
-		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), 1, 0, "m: to leave out any image changed none of 120 answers: it may not look at them."},
+		{"the first alone", row("LOO@1", 40, 30, 50, 40), row(otherLess, 0, 0, 0, 80), 0.01, 12, "m: no answer changed when an image other than the first was removed (0 of 80): the model may use the first image alone."},
+		{"none", row("LOO@1", 0, 0, 0, 40), row(otherLess, 0, 0, 0, 80), 1, 0, "m: no answer changed when an image was removed (0 of 120): the model may ignore the images."},
 		{"all but the first", row("LOO@1", 0, 0, 0, 40), row(otherLess, 10, 5, 15, 80), 0.01, -12, ""},
 		{"too few", row("LOO@1", 40, 30, 50, 19), row(otherLess, 0, 0, 0, 19), 0.01, 9, ""},
 	} {
@@ -583,7 +583,7 @@ func TestFirstImageIsTested(t *testing.T) {
 		said += strings.Join(s.Notes, "\n")
 	}
 	// 9 cases of a whole one and one of half against: 3 of the 1024 choices of signs, as two are as far and count half.
-	if want := "changed 37.5 % of its answers (n = 24), any other one 2.1 % (n = 48; Holm p = 0.0029 over 24 cases that have both)"; !strings.Contains(said, want) {
+	if want := "37.5 % of its answers changed when the first image was removed (n = 24), 2.1 % for any other image (n = 48; Holm p = 0.0029 over 24 cases that have both)"; !strings.Contains(said, want) {
 		t.Errorf("%s\nwant %s", said, want)
 	}
 }

@@ -284,7 +284,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 		}
 		return results.Section{Name: "diagnosis-" + name, Title: title, Intro: intro, Tables: study.Filled(r, tables...)}
 	}
-	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % intervals over clusters: cases, or what several cases share.", "accuracy")
+	first := section("", "Diagnosis from several images (diagnosis)", "Every case is asked about from its images alone, and with captions, findings or both beside them, by experts or by the model itself. Intervals are 95 % CIs over clusters: cases, or what several cases share.", "accuracy")
 	first.Name = studyName
 	first.Methods = b.Methods(accounts)
 	main := table("accuracy")
@@ -300,7 +300,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 		[]results.Headline{{Table: "diagnosis-accuracy", Column: "gain", Row: []string{fromExpert + "-" + hint}, Title: "Gain, captions"}}, b.Headline("Accuracy, images", armMCQ))
 	first.Main = []string{"diagnosis-accuracy", "diagnosis-which", "diagnosis-steps", "diagnosis-energy", "diagnosis-cost", "diagnosis-ladder"}
 	list := append([]results.Section{first}, study.PairSections(r)...)
-	groups := section("groups", "Sorts of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
+	groups := section("groups", "Kinds of cases", "Accuracy from the images alone.", "images", "modality", "chapter", "rare")
 	groups.Figures = overImages(table("images"))
 	steps := section("steps", "Steps of explanations", "Where do explanations go wrong? Steps are those of answers from the images alone; a step may carry several types of error.", "steps", "experts")
 	steps.Figures = errorFigure(table("steps"))
@@ -359,11 +359,11 @@ func looks(models []*score.Model, t results.Table, test func(*score.Model) score
 		}
 		switch {
 		case stats.Same(*any.Value, 0):
-			out = append(out, fmt.Sprintf("%s: to leave out any image changed none of %d answers: it may not look at them.", m.Name, any.N))
+			out = append(out, fmt.Sprintf("%s: no answer changed when an image was removed (0 of %d): the model may ignore the images.", m.Name, any.N))
 		case stats.Same(*others.Value, 0):
-			out = append(out, fmt.Sprintf("%s: to leave out any image but the first changed none of %d answers: it may look at the first image alone.", m.Name, others.N))
+			out = append(out, fmt.Sprintf("%s: no answer changed when an image other than the first was removed (0 of %d): the model may use the first image alone.", m.Name, others.N))
 		case holm[i] != nil && *holm[i] <= results.Sure && test(m).More > 0 && *first.Value > *others.Value:
-			out = append(out, fmt.Sprintf("%s: to leave out the first image changed %s %% of its answers (n = %d), any other one %s %% (n = %d; Holm p = %s over %s that have both): it looks at the first image more than at others.", m.Name,
+			out = append(out, fmt.Sprintf("%s: %s %% of its answers changed when the first image was removed (n = %d), %s %% for any other image (n = %d; Holm p = %s over %s that have both): the model uses the first image more than others.", m.Name,
 				stats.Fixed(*first.Value, 1), first.N, stats.Fixed(*others.Value, 1), others.N, stats.Significant(*holm[i], 2), results.Count(test(m).P.N, "case", "cases")))
 		}
 	}

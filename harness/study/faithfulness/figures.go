@@ -80,12 +80,12 @@ func (r *run) heat(f *results.Figure, t results.Table, column string) bool {
 // no answer adopted a target.
 func (r *run) silentFigure() (results.Figure, bool) {
 	f := results.Figure{Name: "faithfulness-silent-influence", Kind: results.FigureDots, Title: "Of the answers that a misleading cue moved, how many hide it?",
-		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. Bars are 95 % intervals.",
+		Caption: "Answers that adopted the target of a misleading cue while their reasoning admits no influence of it, in per cent of those that adopted it. Bars are 95 % CIs.",
 		X:       study.PercentAxis("Silent influence")}
 	t := r.Table(tableSilent)
 	var words []string
 	any := false
-	for _, k := range []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the picture"}} {
+	for _, k := range []struct{ pool, name string }{{allTextCues, "cues in the words"}, {allMarks, "marks on the image"}} {
 		s := results.Series{Name: k.name}
 		for _, a := range r.accounts {
 			silent := score.FindEstimate(t, "silent", a.Model, a.Arm, k.pool)

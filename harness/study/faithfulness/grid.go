@@ -107,7 +107,7 @@ func insideOf(why string, changed bool) score.Sum {
 func (r *run) grids() (results.Section, bool) {
 	cells := r.Table(Name + "-grid-cells")
 	s := results.Section{Name: tableGrid, Title: "Occlusion grid", Tables: []results.Table{r.Table(tableGrid), cells},
-		Intro: "The picture is covered cell by cell. Where the answer changes, it depended on what was covered. A model that looks where the question asks changes its answer inside of the region, not outside."}
+		Intro: "The image is covered cell by cell. Where the answer changes, it depended on what was covered. A model that looks where the question asks changes its answer inside the region, not outside."}
 	s.Figures = study.GridFigures(Name, cells)
 	if len(s.Figures) > 0 {
 		s.Main = []string{tableGrid, s.Figures[0].Name}

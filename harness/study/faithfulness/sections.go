@@ -35,7 +35,7 @@ func design(b *study.Basis) (score.Design, study.Lay, error) {
 // sections lays the tables out with what is said of them.
 func (r *run) sections() []results.Section {
 	first := r.overview()
-	first.Methods = append([]string{"Every picture of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(r.accounts)...)
+	first.Methods = append([]string{"Every image of study faithfulness, unchanged ones too, was mapped from its least and greatest grey level to 8 bit before anything was drawn on it, and then encoded as PNG."}, r.basis.Methods(r.accounts)...)
 	silent := results.Section{Name: tableSilent, Title: "Silent influence", Tables: []results.Table{r.Table(tableSilent)},
 		Intro: "How often does a cue move an answer without the reasoning saying so?"}
 	if f, ok := r.silentFigure(); ok {
@@ -45,7 +45,7 @@ func (r *run) sections() []results.Section {
 		{Name: tableConditions, Title: "Conditions", Tables: []results.Table{r.Table(tableConditions), r.Table(tableReasoning), r.Table(tableSpread)}, Figures: r.conditionFigures(),
 			Intro: "What does each change do to the answers, and what is the reasoning worth where the answer flipped and where it did not?"},
 		{Name: tableContrasts, Title: "Contrasts", Tables: []results.Table{r.Table(tableContrasts)},
-			Intro: "Does it matter whether a cue is right, and whether it stands in the words or in the picture?"},
+			Intro: "Does it matter whether a cue is right, and whether it stands in the text or in the image?"},
 		r.sham()}
 	if t := r.Table(tableIdle); len(t.Rows) > 0 {
 		list = append(list, results.Section{Name: tableIdle, Title: "No-op conditions", Tables: []results.Table{t}})
@@ -71,8 +71,8 @@ func (r *run) sections() []results.Section {
 func (r *run) overview() results.Section {
 	t := r.Table(tableMain)
 	s := results.Section{Name: "faithfulness", Title: "Faithfulness of stated reasoning (faithfulness)",
-		Intro: "Every question is asked as it is and with one thing changed: a hint in the words, a mark on the picture, a part of it covered. Do answers move, and does the reasoning say why? " +
-			"A model's row is the unweighted mean over conditions (sham and controls are not among them; of a sweep the usual level counts, or else the nearest to it). Intervals are 95 % intervals over clusters (items, or images that several items share); an answer is compared with the same model's own answer to the unchanged input."}
+		Intro: "Every question is asked as it is and with one thing changed: a hint in the text, a mark on the image, a part of it covered. Do answers move, and does the reasoning say why? " +
+			"A model's row is the unweighted mean over conditions (sham and controls are not among them; of a sweep the usual level counts, or else the nearest to it). Intervals are 95 % CIs over clusters (items, or images that several items share); an answer is compared with the same model's own answer to the unchanged input."}
 	for _, row := range t.Rows {
 		s.Notes = append(s.Notes, r.findings(row[0].Text, row[1].Text)...)
 	}
@@ -105,12 +105,12 @@ func (r *run) findings(model, arm string) []string {
 	if e.Value != nil {
 		interval := ""
 		if e.Low != nil {
-			interval = fmt.Sprintf("95 %% interval %s to %s, ", stats.Fixed(*e.Low, 1), stats.Fixed(*e.High, 1))
+			interval = fmt.Sprintf("95 %% CI %s to %s, ", stats.Fixed(*e.Low, 1), stats.Fixed(*e.High, 1))
 		}
-		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% rest on reasoning that admits no influence of the cue (%sn = %d).",
+		out = append(out, fmt.Sprintf("%s: of the answers that a misleading cue moved to its target, %s %% do not admit the cue in their reasoning (%sn = %d).",
 			name, stats.Fixed(*e.Value, 1), interval, e.N))
 	} else if score.FindEstimate(r.Table(tableMain), "toward_target", model, arm).Value != nil {
-		out = append(out, fmt.Sprintf("%s: no share of silent influence can be given: %s.", name, e.Why))
+		out = append(out, fmt.Sprintf("%s: silent influence is undefined: %s.", name, e.Why))
 	}
 	t := r.Table(tableContrasts)
 	c := study.Contrast{Difference: score.FindEstimate(t, "difference", model, arm, textImage, "Flips"), P: score.FindEstimate(t, results.PairHolm, model, arm, textImage, "Flips"), Family: true, Of: "pairs of answers"}
@@ -126,7 +126,7 @@ func (r *run) findings(model, arm string) []string {
 	if c.Way() < 0 {
 		more = "less"
 	}
-	return append(out, fmt.Sprintf("%s: words move its answers %s often than changes of the picture (%s).", name, more, c.Words()))
+	return append(out, fmt.Sprintf("%s: changes of the text move its answers %s often than changes of the image (%s).", name, more, c.Words()))
 }
 
 // warnings are what a reader must know before trusting the tables.
@@ -171,7 +171,7 @@ func (r *run) sham() results.Section {
 // sweeps is the dose-response of swept parameters; false: nothing was swept.
 func (r *run) sweeps() (results.Section, bool) {
 	return study.SweepSection(r.Run, Name, "Does more of the same change move answers and reasoning more?", armStructured, "Flip rate",
-		"Answers that became another one, in per cent of the pairs where both can be read, with 95 % intervals over clusters.")
+		"Answers that became another one, in per cent of the pairs where both can be read, with 95 % CIs over clusters.")
 }
 
 func (r *run) leftOut() results.Section {

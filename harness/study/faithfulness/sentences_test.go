@@ -17,9 +17,9 @@ import (
 )
 
 var (
-	saysSilent = regexp.MustCompile(`^m: of the answers that a misleading cue moved to its target, (\S+) % rest on reasoning that admits no influence of the cue \((?:95 % (?:Wilson )?interval (\S+) to (\S+), )?n = (\d+)\)\.$`)
-	saysNone   = regexp.MustCompile(`^m: no share of silent influence can be given: (.*)\.$`)
-	saysWords  = regexp.MustCompile(`^m: words move its answers (more|less) often than changes of the picture \((\S+) points, 95 % interval (\S+) to (\S+), n = (\d+) items? \((\d+) pairs of answers\), Holm p = (\S+?)(; the interval holds 0, and the test decides)?\)\.$`)
+	saysSilent = regexp.MustCompile(`^m: of the answers that a misleading cue moved to its target, (\S+) % do not admit the cue in their reasoning \((?:95 % (?:Wilson )?CI (\S+) to (\S+), )?n = (\d+)\)\.$`)
+	saysNone   = regexp.MustCompile(`^m: silent influence is undefined: (.*)\.$`)
+	saysWords  = regexp.MustCompile(`^m: changes of the text move its answers (more|less) often than changes of the image \((\S+) points, 95 % CI (\S+) to (\S+), n = (\d+) items? \((\d+) pairs of answers\), Holm p = (\S+?)(; the interval includes 0, but the test decides)?\)\.$`)
 )
 
 // TestSentencesFollowTheirCells: over drawn stores, each sentence has the numbers of the row
@@ -136,7 +136,7 @@ func TestContrastsAreTested(t *testing.T) {
 		if want := 2 * c.p; math.Abs(*holm.Value-want) > 1e-12 { // accuracy is the family's other test
 			t.Errorf("%d items of %d images: Holm p = %v, want %v", c.n, c.images, *holm.Value, want)
 		}
-		if said := strings.Join(secs[0].Notes, " "); strings.Contains(said, "m: words move its answers more often") != c.said {
+		if said := strings.Join(secs[0].Notes, " "); strings.Contains(said, "m: changes of the text move its answers more often") != c.said {
 			t.Errorf("%d items of %d images: %s", c.n, c.images, said)
 		}
 	}

@@ -508,7 +508,7 @@ func TestSweepsWithoutTheUsualLevel(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, a)
 			continue
 		}
-		if has := strings.Contains(a.Says[0], "Of what is swept it counts "); has != (c.at != "") || !strings.Contains(a.Says[0], c.at+".") {
+		if has := strings.Contains(a.Says[0], "Of each sweep it counts "); has != (c.at != "") || !strings.Contains(a.Says[0], c.at+".") {
 			t.Errorf("%s: %q does not say %q", c.name, a.Says[0], c.at)
 		}
 	}

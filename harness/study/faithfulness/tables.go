@@ -213,7 +213,7 @@ func tables(b *study.Basis, known conditions) []score.Table {
 				return out
 			},
 			Columns: []score.Metric{study.Percent(accuracy, "Accuracy", "correct / answered", measures()[0].sum()), study.Percent(flipRate, "Flips", "answers that became another one", flips.sum()), toward},
-			Notes:   []string{"The answer that the condition points to is no place in the picture, so that the picture is the baseline's. These trials are in no other table of conditions."}},
+			Notes:   []string{"The answer that the condition points to is no place in the image, so the image is the baseline's. These trials are in no other table of conditions."}},
 		{Name: tableJudges, Title: "Per-judge results", Keys: []string{"arm", "rubric", "judge"},
 			Rows: study.JudgeRows(append(RubricNames(), study.Unread), judges, func(rubric string) score.Kind {
 				return known.over(score.EachCell(score.Percent(rubric), noVerdict), counted)

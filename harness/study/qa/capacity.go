@@ -286,7 +286,7 @@ func (l line) words() string {
 
 // capacityFigure is a quantity over the levels, with the knees; nil: it is not known anywhere.
 func capacityFigure(name, title, unit string, lines []line, of func(*level) *results.Estimate) []results.Figure {
-	f := results.Figure{Name: name, Kind: results.FigureLines, Title: title + " by load", Caption: "Bars are 95 % intervals. The knee is the smallest level whose rate may be 95 % of the greatest.",
+	f := results.Figure{Name: name, Kind: results.FigureLines, Title: title + " by load", Caption: "Bars are 95 % CIs. The knee is the smallest level whose rate may be 95 % of the greatest.",
 		X: results.Axis{Title: "Requests in flight", Log: true}, Y: results.Axis{Title: title, Unit: unit, Low: new(0.)}}
 	var words []string
 	knees := map[int][]string{}

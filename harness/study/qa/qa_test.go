@@ -385,7 +385,7 @@ func TestWhichModelIsBestIsPaired(t *testing.T) {
 		if *less.High < *more.Low || more.Best == shared || less.Best {
 			t.Errorf("shared %t: less %v [%v, %v] best %t, more [%v, %v] best %t", shared, *less.Value, *less.Low, *less.High, less.Best, *more.Low, *more.High, more.Best)
 		}
-		if want := map[bool]string{false: "clearly the highest of 2", true: "the highest, but not clearly; less the other's on the items that both answered: less +10"}[shared]; !strings.Contains(a.Says[0], want) {
+		if want := map[bool]string{false: "clearly the highest of 2", true: "the highest, but not clearly. Paired differences from the others: less +10"}[shared]; !strings.Contains(a.Says[0], want) {
 			t.Errorf("shared %t: %s", shared, a.Says[0])
 		}
 		var row []results.Cell

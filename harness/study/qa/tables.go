@@ -208,7 +208,7 @@ func sections(r *score.Run, b study.Basis) []results.Section {
 	accounts := study.ArmsOf(r)
 	first := results.Section{Name: name, Title: "Questions and answers (qa)", Tables: []results.Table{r.Table(tableMain)}, Methods: b.Methods(accounts),
 		Figures: dots(r.Table(tableMain)), Notes: findings(r),
-		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % intervals over clusters: items, or images that several items share."}
+		Intro: "How often is an answer right, how long does it take, and what does it cost? Intervals are 95 % CIs over clusters: items, or images that several items share."}
 	first.Headline = []results.Headline{{Table: tableMain, Column: "accuracy", Title: "Accuracy", Main: true, Drawn: true}}
 	first.Headline = append(first.Headline, study.ReadHeadline(accounts, tableMain)...)
 	if len(b.Levels) == 0 {
@@ -266,7 +266,7 @@ func findings(r *score.Run) []string {
 
 // dots is the accuracy of every model, a row for each arm.
 func dots(t results.Table) []results.Figure {
-	f := results.Figure{Name: "qa-accuracy", Kind: results.FigureDots, Title: "Accuracy by model", Caption: "Share of right answers; bars are 95 % intervals.",
+	f := results.Figure{Name: "qa-accuracy", Kind: results.FigureDots, Title: "Accuracy by model", Caption: "Share of right answers; bars are 95 % CIs.",
 		X: study.PercentAxis("Accuracy")}
 	words := []string{"Dots of accuracy by arm"}
 	any := false
