@@ -462,7 +462,7 @@ type Section struct {
 	Tables  []Table  `json:"tables"`
 	Figures []Figure `json:"figures,omitempty"`
 	Notes   []string `json:"notes,omitempty"` // findings, in words
-	// Warnings say what to distrust, and why.
+	// Warnings are caveats.
 	Warnings []string `json:"warnings,omitempty"`
 	// Doubts are what some of these may do to a conclusion, by their text.
 	Doubts map[string]Doubt `json:"-"`

@@ -233,7 +233,7 @@ func mixes(unit string, man results.Manifest) bool {
 	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/J") || man.Cost != nil && unit == man.Cost.Currency
 }
 
-// MachineTable is the table of a store's hosts, what to distrust for them, and a sentence for
+// MachineTable is the table of a store's hosts, its caveats, and a sentence for
 // a methods section; false: it has one, or does not know them.
 func MachineTable(sessions []results.Session) (t results.Table, warnings, methods []string, several bool) {
 	t = results.Table{Name: "machine-hosts", Title: "Hosts", Columns: []results.Column{
