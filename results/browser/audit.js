@@ -1,5 +1,5 @@
 // Lists what is wrong with a page. One that is a file stands alone: it has no script
-// and leads nowhere else.
+// and leads nowhere else, but to the other page of a report.
 (() => {
 const bad = [], vw = document.documentElement.clientWidth, alone = location.protocol === 'file:', print = matchMedia('print').matches;
 for (const d of document.querySelectorAll('details')) d.open = true;
@@ -46,7 +46,8 @@ if (document.querySelector('form#form')) {
 }
 for (const a of document.querySelectorAll('a[href]')) {
   const to = a.getAttribute('href');
-  if (alone && !to.startsWith('#') || to.startsWith('#') && !document.getElementById(decodeURIComponent(a.hash.slice(1)))) bad.push(name(a) + ' leads nowhere');
+  const beside = /^(report|tables)\.html(#|$)/.test(to); // the other page of a report
+  if (alone && !beside && !to.startsWith('#') || to.startsWith('#') && !document.getElementById(decodeURIComponent(a.hash.slice(1)))) bad.push(name(a) + ' leads nowhere');
 }
 for (const t of document.querySelectorAll('table')) {
   if (!t.caption || t.caption.textContent.trim().length < 4) bad.push(name(t) + ' has no title');

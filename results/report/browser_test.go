@@ -103,7 +103,7 @@ func TestInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := browser.Start(t)
-	for name, path := range map[string]string{"default": path, "hostile": hostileReport(t)} {
+	for name, path := range map[string]string{"default": path, "tables": filepath.Join(filepath.Dir(path), AllTables), "hostile": hostileReport(t)} {
 		for _, l := range append(browser.Looks(), browser.Look{Width: 794, Height: 1123, Scheme: "dark", Media: "print"}) {
 			b.Look(l)
 			b.Open("about:blank")
@@ -149,6 +149,10 @@ const e = document.querySelector(s), r = e.getBoundingClientRect(); return r.top
 	t.Logf("default run: %d tables unfolded of %d; %.1f screens of 900 px, %.1f unfolded; printed: %d pages, %d unfolded", tables, all, float64(height)/900, float64(whole)/900, summary, pages)
 	if summary > 2 || tables > 8 || height > 12*900 {
 		t.Errorf("the summary of the default run: %d pages, %d tables unfolded, %d px", summary, tables, height)
+	}
+	b.Open("file://" + filepath.Join(filepath.Dir(path), AllTables))
+	if other := b.Pages(); other < 3 {
+		t.Errorf("the page of all tables is printed on %d pages", other)
 	}
 	if pages < 10 || whole < 2*height {
 		t.Errorf("unfolded: %d pages, %d px; folded %d px", pages, whole, height)
