@@ -35,6 +35,18 @@ type Limiter interface {
 	Limits(ctx context.Context, model string, options map[string]any) (said string, err error)
 }
 
+// Teller is a Backend that can say how likely the first token of an answer was.
+type Teller interface {
+	// Likely answers a request untimed, without streaming.
+	Likely(ctx context.Context, req *Request) (Likely, error)
+}
+
+// Likely is an answer, and the likeliest tokens in the place of its first one.
+type Likely struct {
+	Answer string
+	First  map[string]float64 // their log-probabilities by their text; nil: the server does not say
+}
+
 // Identity is what a server says of itself and of one model. A nil or empty
 // field means the server does not say.
 type Identity struct {

@@ -60,6 +60,11 @@ func (b *Backend) Generate(ctx context.Context, req *backends.Request, rec *timi
 	return r, err
 }
 
+// Likely answers a request untimed.
+func (b *Backend) Likely(ctx context.Context, req *backends.Request) (backends.Likely, error) {
+	return b.chat.Likely(ctx, req)
+}
+
 func fields(req *backends.Request, f map[string]any) {
 	if req.Cold != "" {
 		f["cache_prompt"] = false

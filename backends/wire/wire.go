@@ -182,6 +182,16 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (*Reply, er
 	return c.reply(ctx, "POST", path, body)
 }
 
+// Head asks whether there is something at path; otherwise like Get.
+func (c *Client) Head(ctx context.Context, path string) (*Reply, error) {
+	return c.reply(ctx, "HEAD", path, nil)
+}
+
+// Delete deletes what a JSON body names; otherwise like Post.
+func (c *Client) Delete(ctx context.Context, path string, body []byte) (*Reply, error) {
+	return c.reply(ctx, "DELETE", path, body)
+}
+
 func (c *Client) reply(ctx context.Context, method, path string, body []byte) (*Reply, error) {
 	out := &Reply{Op: c.op(method, path), keys: c.shows}
 	fail := func(err error) (*Reply, error) {

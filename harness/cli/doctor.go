@@ -11,6 +11,7 @@ import (
 	"assay/harness/config"
 	"assay/harness/doctor"
 	"assay/harness/experiment"
+	"assay/harness/eye"
 	"assay/harness/plan"
 	"assay/harness/run"
 	"assay/harness/servers"
@@ -25,6 +26,8 @@ func (s streams) doctorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "quick", Usage: "ask models nothing, and do not measure the devices' rates"},
 			&cli.BoolFlag{Name: "fleet", Usage: "compare machines: versions, drivers, GPUs, models"}, databaseFlag(),
 			&cli.BoolFlag{Name: "sight", Usage: "only have every model read a chart of 60 questions: the smallest letters and blobs, the least contrast, colours, sides, order of images"},
+			&cli.BoolFlag{Name: "with-known-model", Usage: "only have servers show 20 images to a tiny model of assay's own, of which every answer is known"},
+			&cli.BoolFlag{Name: "evict", Usage: "with --with-known-model: also where it may push other models out of a server's memory"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 if there is a warning"},
 		},
 		Action: func(c *cli.Context) error {
@@ -48,7 +51,22 @@ func (s streams) doctorCommand() *cli.Command {
 			if c.Bool("sight") {
 				return s.sight(c, cfg.Store, patient)
 			}
-			found := doctor.Examine(c.Context, patient)
+			var found doctor.Diagnosis
+			if c.Bool("with-known-model") {
+				judge, err := eye.NewJudge()
+				if err != nil {
+					return err
+				}
+				dir, err := os.MkdirTemp("", "assay-eye-")
+				if err != nil {
+					return err
+				}
+				defer os.RemoveAll(dir)
+				found = doctor.ExamineKnown(c.Context, patient, doctor.Known{Judge: judge, Evict: c.Bool("evict"), Dir: dir,
+					Tell: func(format string, args ...any) { fmt.Fprintf(s.Err, format, args...) }})
+			} else {
+				found = doctor.Examine(c.Context, patient)
+			}
 			if c.Bool("json") {
 				if err := s.JSON(found); err != nil {
 					return err
