@@ -142,7 +142,7 @@
       this.modes.hidden = !p.beside;
       if (!p.beside) this.mode = "one";
       this.root.dataset.state = "loading";
-      this.said.textContent = "The picture is loading.";
+      this.said.textContent = "The image is loading.";
       try {
         const [a, b] = await Promise.all([load(p.url), p.beside ? load(p.beside) : null]);
         if (this.list[this.at] !== p) return;
