@@ -298,7 +298,7 @@ func (d *examination) seen(about string, s Sight) {
 	}
 	const shown = "see that the server shows images to the model (assay doctor --with-known-model), and that this model takes them"
 	if s.Sides.Right < s.Sides.Of && s.Colours.Right < s.Colours.Of {
-		d.say(problem, about, fmt.Sprintf("it placed %v large blobs and named %v colours; %d of %d answers had one of the words asked for: it does not see what it is sent", s.Sides, s.Colours, s.Answered, s.Asked), shown)
+		d.say(problem, about, fmt.Sprintf("it placed %v large blobs and named %v colours; %d of %d answers had one of the words asked for: it does not see what it is sent, or cannot answer such questions", s.Sides, s.Colours, s.Answered, s.Asked), shown)
 		return
 	}
 	d.say(fine, about, fmt.Sprintf("the least that it told without a mistake %s: %s, %s, %s", in, least(s.Letter, "no letters", "letters of %d px"),
