@@ -11,7 +11,6 @@ import (
 	"image/png"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -186,8 +185,9 @@ func TestRealOllamaDoctorNamesFaults(t *testing.T) {
 			{"one", func(r *api.ChatRequest) { r.Messages[0].Images = r.Messages[0].Images[:1] }, 1},
 			{"order", func(r *api.ChatRequest) { slices.Reverse(r.Messages[0].Images) }, 1},
 		} {
-			proxy := httptest.NewServer(&httputil.ReverseProxy{Director: func(r *http.Request) {
-				r.URL.Scheme, r.URL.Host = to.Scheme, to.Host
+			proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+				p.SetURL(to)
+				r := p.Out
 				if r.URL.Path != "/api/chat" || c.alter == nil {
 					return
 				}
