@@ -30,7 +30,7 @@ func TestNewVocabulary(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := m.words
-	if again := NewVocabulary(nil); !slices.Equal(again.Texts, own.Texts[:len(again.Texts)]) || !slices.Equal(again.Types, own.Types[:len(again.Types)]) {
+	if again := NewVocabulary(nil); !slices.Equal(again.Texts, own.Texts[:len(again.Texts)]) {
 		t.Error("the model's vocabulary begins otherwise")
 	}
 }
