@@ -71,6 +71,15 @@ func (d *examination) known(ctx context.Context, b backends.Server, k Known) {
 		d.say(note, about, "the known model cannot be loaded into a server of kind "+b.Kind+": it has files for Ollama and for llama-server", "")
 		return
 	}
+	for _, m := range d.Config.Models {
+		if m.Backend != b.Name {
+			continue
+		}
+		if id, err := be.Identify(ctx, m.Model); err == nil && id.Synthetic {
+			d.say(note, about, "is a phantom server, which takes no models", "")
+			return
+		}
+	}
 	model := knownName
 	if h, ok := be.(host); ok {
 		if !d.welcome(ctx, about, h, k.Evict) {
