@@ -1,6 +1,10 @@
 package eye
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // matrix has rows of equal length, one behind the other.
 type matrix struct {
@@ -28,7 +32,7 @@ func (m matrix) through(w matrix) matrix {
 	for i := range m.rows() {
 		x, to := m.row(i), out.row(i)
 		for k := range to {
-			to[k] = dot(x, w.row(k))
+			to[k] = floats.Dot(x, w.row(k))
 		}
 	}
 	return out
@@ -39,29 +43,12 @@ func (m matrix) normed(gain []float64, eps float64) matrix {
 	out := newMatrix(m.rows(), m.cols)
 	for i := range m.rows() {
 		x := m.row(i)
-		by := 1 / math.Sqrt(dot(x, x)/float64(m.cols)+eps)
+		by := 1 / math.Sqrt(floats.Dot(x, x)/float64(m.cols)+eps)
 		for k := range x {
 			out.row(i)[k] = x[k] * by * gain[k]
 		}
 	}
 	return out
-}
-
-// dot adds in four parts, which a processor does beside each other.
-func dot(a, b []float64) float64 {
-	var s0, s1, s2, s3 float64
-	b = b[:len(a)]
-	i := 0
-	for ; i+3 < len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + s2 + s3
 }
 
 // softmax turns scores into shares, in place.

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Model is the known model, and what it must answer.
@@ -139,7 +141,7 @@ func (b block) run(x matrix, eps float64, causal bool, turn func(head []float64,
 			}
 			score := make([]float64, n)
 			for i := range score {
-				score[i] = dot(q.row(at)[h*long:(h+1)*long], k.row(i)[of:of+long]) / math.Sqrt(float64(long))
+				score[i] = floats.Dot(q.row(at)[h*long:(h+1)*long], k.row(i)[of:of+long]) / math.Sqrt(float64(long))
 			}
 			softmax(score)
 			to := seen.row(at)[h*long : (h+1)*long]
