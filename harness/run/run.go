@@ -561,9 +561,9 @@ func (b *block) look(ctx context.Context, bl plan.Block) {
 	}
 	var err error
 	if b.sight, b.seen, err = asks.Sees(ctx, b.end.Model); err != nil {
-		b.run.warn(b.model, "whether it sees pictures could not be found out: "+err.Error())
+		b.run.warn(b.model, "whether it sees images could not be found out: "+err.Error())
 	} else if b.sight == nil && b.seen != "" {
-		b.run.warn(b.model, "whether it sees pictures is not clear: "+b.seen)
+		b.run.warn(b.model, "whether it sees images is not clear: "+b.seen)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestRealOllamaDoctor(t *testing.T) {
 		if code != 0 {
 			t.Errorf("status %d for a server in order", code)
 		}
-		for _, want := range []string{"model tiny: ollama ", "weights ", "sees pictures", "repeated with caches kept cold", "nonces", "clock: ", "GB free"} {
+		for _, want := range []string{"model tiny: ollama ", "weights ", "sees images", "repeated with caches kept cold", "nonces", "clock: ", "GB free"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("it does not say %q", want)
 			}
