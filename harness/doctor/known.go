@@ -1,11 +1,9 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -166,12 +164,9 @@ func askAll(ctx context.Context, t backends.Teller, model string, chart []eye.As
 	seed := int64(1)
 	for i, a := range chart {
 		m := backends.Message{Role: backends.User, Text: a.Text()}
-		for _, img := range a.Images() {
-			var file bytes.Buffer
-			if err := png.Encode(&file, img); err != nil {
-				return nil, err
-			}
-			m.Images = append(m.Images, backends.Image{Bytes: file.Bytes(), MIME: "image/png"})
+		var err error
+		if m.Images, err = files(a.Images()); err != nil {
+			return nil, err
 		}
 		l, err := t.Likely(ctx, &backends.Request{Model: model, Messages: []backends.Message{m}, Sampling: backends.Sampling{MaxTokens: eye.ChartTokens, Seed: &seed}})
 		if err != nil {

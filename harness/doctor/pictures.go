@@ -1,14 +1,12 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"regexp"
 	"slices"
 	"strings"
@@ -190,12 +188,13 @@ func where(ctx context.Context, end run.Endpoint, side, mark int, at []string) (
 	m := backends.Message{Role: backends.User, Text: fmt.Sprintf("Each of these %d pictures is grey, with one black square in one of its four corners. "+
 		"For each picture, in the order in which they are given, say which corner it is: top left, top right, bottom left or bottom right. "+
 		"Write one line for each picture and nothing else.", len(at))}
+	var marks []image.Image
 	for _, c := range at {
-		var file bytes.Buffer
-		if err := png.Encode(&file, markedPicture(side, mark, c)); err != nil {
-			return nil, err
-		}
-		m.Images = append(m.Images, backends.Image{Bytes: file.Bytes(), MIME: "image/png"})
+		marks = append(marks, markedPicture(side, mark, c))
+	}
+	var err error
+	if m.Images, err = files(marks); err != nil {
+		return nil, err
 	}
 	seed := int64(1)
 	r, err := end.Backend.Generate(ctx, &backends.Request{Model: end.Model, Messages: []backends.Message{m}, Sampling: backends.Sampling{MaxTokens: markTokens, Seed: &seed},
